@@ -3,8 +3,8 @@ select.
 
 The conclusion of *Sequential Attention for Feature Selection* asks whether its results on Sequential LASSO
 extend to generalized linear models, for which OMP has guarantees (Elenberg et al., 2018). Let x_i be the rows
-of X, L(Xβ) = Σ_i ℓ_i(⟨x_i, β⟩) the loss, S the set of selected groups of features, β̂_S a minimiser of the
-loss on S, and
+of X, L(Xβ) = Σ_i ℓ_i(⟨x_i, β⟩) the loss, and S the set of selected groups of features. Let β̂_S be a
+minimiser of the loss on S, and
 
     F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂,   ℓ_i convex, differentiable and bounded below,
 

@@ -1,13 +1,15 @@
-"""Group Sequential LASSO for least squares: the window that the proof gives, and which tied groups enter.
+"""Group Sequential LASSO for least squares: the penalties at which only tied groups enter, and which of them
+enter.
 
 Notation for groups g of columns X_g, and a set S of selected groups:
 
     F_λ(β) = ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂,   r = P_S^⊥y, c_g = X_gᵀr, λ* = max_{g ∉ S} ‖c_g‖,
     T = {g ∉ S : ‖c_g‖ = λ*},   z_g = P_S^⊥X_g c_g/‖c_g‖,   Z = [z_g]_{g ∈ T},   H = ZᵀZ.
 
-That every selected group lies in T is checked in test_glm_selection.py (ours-group-omp). Axiotis and Yasuda
-(arXiv 2307.07405, 2023) proved it first, for strictly convex losses. The proofs of the results in this file
-are in docs/proofs/generalized_linear_models.md.
+P_S^⊥ projects off the columns of the selected groups. test_glm_selection.py checks that every group that is
+selected lies in T (ledger id ours-group-omp). Axiotis and Yasuda (arXiv 2307.07405, 2023) proved this first,
+for strictly convex losses. The proofs of the results in this file are in
+docs/proofs/generalized_linear_models.md.
 
 *One tied group*, T = {g}. Let M = P_S^⊥X_g and G = MᵀM, and let p = y − Xβ be the residual of a solution. The
 solutions with support S ∪ g are given by a parameter η > 0:
@@ -20,8 +22,9 @@ decided exactly.
 
 *Several tied groups.* Suppose that v is the only solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For λ → λ*, the
 direction of β_g tends to the direction of c_g, and ‖β_g‖/(λ* − λ) tends to v_g. If every group has one
-column, this ratio equals v_g in the whole window. For larger groups, v gives ‖β_g‖ only to first order in λ*
-− λ. If v_g = 0 and (Hv)_g = 1, higher orders decide whether group g enters.
+column, this ratio equals v_g in the whole interval (λ₂, λ*) on which the same groups are nonzero. For larger
+groups, v gives ‖β_g‖ only to first order in λ* − λ. If v_g = 0 and (Hv)_g = 1, higher orders decide whether
+group g enters.
 """
 
 from itertools import product
@@ -181,8 +184,8 @@ def first_order(X, y, groups, S):
 def is_decided(H, vertices):
     """Return whether the first order decides clearly which tied groups enter.
 
-    For all vertices v of the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv, each v_g must be 0 or more than a
-    twentieth of the largest entry, and each (Hv)_g must be 1 or more than 21/20.
+    `vertices` has solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv. Each v_g must be 0 or more than a twentieth of the
+    largest entry. Each (Hv)_g must be 1 or more than 21/20.
     """
     largest = max(a for v in vertices for a in v.entries())
     entries = [a for v in vertices for a in v.entries()]

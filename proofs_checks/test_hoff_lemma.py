@@ -255,8 +255,8 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 
     Consequences: Gradient descent finds the LASSO solution from almost every start in a given ball, if its
     constant step is small enough for this ball. Earlier papers prove parts of the statement: Poon and Peyré
-    (2021) prove that there are no spurious minima, Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer
-    (2023) treat other losses, and Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
+    (2021) prove that there are no spurious minima. Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer
+    (2023) treat other losses. Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
 
     Unchecked: Dependent columns are not checked. The same proof covers them, but their stationary points are
     not isolated.

@@ -224,8 +224,8 @@ def ends_in_time(drawn):
 @mutants("minimiser", "gradient")
 def test_the_loop_over_lambda_ends(check):
     """Algorithm 1 ends no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F. Here λ₁ = (1 + ε)λ₀ is the
-    first penalty, K is the number of hidden units, α is the step length, M the hierarchy coefficient, and F
-    is the objective L + λ₁‖θ‖₁ after the first step.
+    first penalty, α the step length, K the number of hidden units, and M the hierarchy coefficient. F is the
+    objective L + λ₁‖θ‖₁ after the first step.
 
     Hypotheses: λ₀, ε > 0. L ≥ 0 has a gradient with a Lipschitz constant of at most 1/α. Hier-Prox is taken
     as corrected (ledger id LN-alg-2).

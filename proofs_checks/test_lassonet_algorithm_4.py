@@ -118,9 +118,9 @@ def test_group_hier_prox_returns_the_global_minimum(check):
     Hypotheses: λ ≥ 0, M ≥ 0, θ_j ∈ ℝᵖ is any vector with a rational norm, and W_j any vector of K ≥ 0
     entries.
 
-    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9, θ̃_j = (w/M)θ_j/‖θ_j‖₂ with the level w of
-    the algorithm, is 0/0, and any unit vector may take the place of θ_j/‖θ_j‖, because the minimiser is not
-    unique if λ < M‖W_j‖₁. For M = 0 the operator must be soft-thresholding of ‖θ_j‖ with W = 0.
+    Instead: This holds for θ_j ≠ 0 and M > 0. Line 9 of the algorithm is θ̃_j = (w/M)θ_j/‖θ_j‖₂ with a level
+    w, which for θ_j = 0 is 0/0. Then any unit vector may take the place of θ_j/‖θ_j‖, because the minimiser
+    is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be soft-thresholding of ‖θ_j‖ with W = 0.
 
     Tolerance: The result of sl.group_hier_prox may be off by 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁).
     """

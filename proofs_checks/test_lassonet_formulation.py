@@ -311,9 +311,9 @@ def test_the_linear_part_moves_to_the_hidden_units(check):
     is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
 
     Instead: The penalty applies only to the linear part θ. With two more hidden units, every function f is
-    attained within the constraint, at the same loss, and with ‖θ‖₁ as small as desired. So, for λ > 0 and M >
-    0, the infimum of (2) over networks with K + 2 units is at most the infimum of L over networks with K
-    units and a skip layer, without penalty or constraint.
+    attained within the constraint, at the same loss, and with ‖θ‖₁ as small as desired. So the infimum of (2)
+    over networks with K + 2 units is at most the infimum of L alone over networks with K units and a skip
+    layer, without the constraint.
 
     Consequences: Section 3.1 says: "A penalty is introduced … that encourages feature sparsity". But if the
     number of units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of

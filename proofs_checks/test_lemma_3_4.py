@@ -133,7 +133,7 @@ def test_only_tied_features_are_nonzero(check):
     λ*), on which the LASSO has the same nonzero features outside S.
 
     Consequences: Lemma 3.4 is not needed for this item. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ for
-    each i ∉ S with β_i ≠ 0, and in the whole window |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ledger id
+    each i ∉ S with β_i ≠ 0. In the whole window, |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ledger id
     ours-window-sharp).
 
     In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁

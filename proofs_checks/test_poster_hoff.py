@@ -136,10 +136,10 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     Hypotheses: 0 < λ < λ* = ‖Xᵀy‖∞, and u is the projection of y onto ‖Xᵀu‖∞ ≤ λ.
 
-    Instead: Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), on
-    which the same features are nonzero, the residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, and so
-    parallel to X_{i*}. The residual is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ
-    > 0.
+    Instead: Let T be the set of features that attain λ*. Let (λ₂, λ*) be the largest interval on which the
+    same features are nonzero. If T = {i*} and λ is in (λ₂, λ*), the residual is orthogonal to the face
+    ⟨X_{i*}, u⟩ = ±λ, and so parallel to X_{i*}. The residual is never orthogonal to X_{i*} itself, because
+    |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
 
     Consequences: The sketch concludes that β_{i*} ≠ 0. This is nevertheless true if T = {i*} and λ is in (λ₂,
     λ*), because y ≠ u. Theorem 3.3 is not affected, because its proof does not use this statement.

@@ -5,8 +5,8 @@ Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 
 
     A ⪯ B  ⟹  h(B) ⪯ h(A)
 
-where the spectra of A and B must be in Γ, which the definition in print does not say. The paper claims that
-the derivatives of three functions are operator antitone on (0, ∞):
+The spectra of A and B must be in Γ, which the definition in print does not say. The paper claims that the
+derivatives of three functions are operator antitone on (0, ∞):
 
     log(δ + t):     1/(δ + t)       "taking inverses"
     t^α:            αt^{α−1}        "well known"; on t > 0, not "t ∈ R"

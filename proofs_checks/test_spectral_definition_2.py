@@ -156,9 +156,8 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     """The submodularity ratio of R² satisfies γ_{U,k}(R²) ≥ λ_min(C, k + |U|). Here λ_min(C, s) is the least
     eigenvalue of all correlation matrices C_B of at most s features B.
 
-    Hypotheses: The columns have length 1. γ_{U,k}(R²) is the submodularity ratio, the minimum of
-    Σ_{x∈A}[R²(L+x) − R²(L)] / [R²(L∪A) − R²(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator,
-    and at most 1.
+    Hypotheses: The columns have length 1. γ_{U,k}(R²) is the least of 1 and of all quotients Σ_{x∈A}[R²(L+x)
+    − R²(L)] / [R²(L∪A) − R²(L)] with a positive denominator, over L ⊆ U, |A| ≤ k, A ∩ L = ∅.
 
     Consequences: A large γ does not imply a large eigenvalue. For two copies of a column, γ(R²) = 1, but C is
     singular.

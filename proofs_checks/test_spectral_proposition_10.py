@@ -5,14 +5,14 @@ definition") and the sentence after it. In print, for any submodular f and g = R
 
     γ_{U,k}(g) ≥ γ_{U,k}(R²)    for all U and k.
 
-Let D_R and D_f be the joint gains of R² and of f when a set A is added to a set L, and let Σ_R and Σ_f be the
-sums of the gains when the elements of A are added to L one by one, each to L alone. With γ = γ_{U,k}(R²), Σ_R
-≥ γD_R and Σ_f ≥ D_f. Therefore
+Let D_R and D_f be the joint gains of R² and of f when a set A is added to a set L. Let Σ_R and Σ_f be the
+sums of the single gains, when each element of A is added to L alone. With γ = γ_{U,k}(R²), Σ_R ≥ γD_R and Σ_f
+≥ D_f. Therefore
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative if f decreases. The proposition fails, among other functions, for the paper's
-regularizers f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+and the last term is negative if f decreases. The proposition fails, among other functions, for two of the
+paper's regularizers, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ. Here λ_i are the
 eigenvalues of the Gram matrix C_S. γ(g) may even be negative. Therefore the sentence "g is approximately
 submodular … if f is a non-negative submodular function" (before Theorem 5) has little content. The
 proposition holds if f is increasing, because then D_f ≥ 0, and γ ≤ 1. For every submodular f the weak form
@@ -90,8 +90,9 @@ def test_ratio_of_the_sum(check):
 
     for all U and k.
 
-    Hypotheses: The columns have length 1. γ_{U,k}(f) is the minimum of Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) −
-    f(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator, and at most 1.
+    Hypotheses: The columns have length 1. γ_{U,k}(f) is the submodularity ratio: the least of 1 and of all
+    quotients Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)] with a positive denominator, over L ⊆ U, |A| ≤ k, A ∩ L
+    = ∅.
 
     Instead: The inequality holds for increasing submodular f. For every submodular f, the sums of single
     gains of g = R² + f are at least γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).

@@ -347,10 +347,10 @@ def test_guarantee_with_the_entropy(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS computes three sets: S₁ is the set of k
-    features that forward regression (FR) on g selects, S₁' the result of local search on f within S₁, and S₂
-    the set that FR selects from the features outside S₁. Of these it returns the set S̃ with the largest g.
-    f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS computes three sets. S₁ is the set of k
+    features that forward regression (FR) on g selects. S₁' is the result of local search on f within S₁. S₂
+    is the set that FR selects from the features outside S₁. Of these it returns the set S̃ with the largest
+    g. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of the unit
     columns in S. γ is the submodularity ratio.
 
     Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains

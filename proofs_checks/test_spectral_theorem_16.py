@@ -223,9 +223,9 @@ def test_guarantee_with_the_variance(check):
     Reading of: a guarantee “for (1)”. In (1), ν > 0 is arbitrary, but Section 4 says “w.l.o.g., ν = 1”. The
     paper does not say of which function γ_{S̃,2k} is the submodularity ratio
 
-    Hypotheses: The columns have length 1, and γ_{S̃,2k} may be any number up to 1. GLS computes three sets:
-    S₁ is the set of k features that forward regression (FR) on g selects, S₁' the result of local search on f
-    within S₁, and S₂ the set that FR selects from the features outside S₁. Of these it returns the set S̃
+    Hypotheses: The columns have length 1, and γ_{S̃,2k} may be any number up to 1. GLS computes three sets.
+    S₁ is the set of k features that forward regression (FR) on g selects. S₁' is the result of local search
+    on f within S₁. S₂ is the set that FR selects from the features outside S₁. Of these it returns the set S̃
     with the largest g. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of
     the unit columns in S.
 

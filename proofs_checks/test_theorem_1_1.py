@@ -106,9 +106,10 @@ def test_every_pick_is_one_that_omp_could_make(check):
     (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S.
 
     Instead: The statement holds for λ ∈ (2λ₂, 2λ*) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. Here T is
-    the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, A(S) the set of features that enter the LASSO just below
-    λ*, and (λ₂, λ*) the largest interval on which exactly these are nonzero off S. For smaller λ the
-    statement can fail, even if the columns have equal lengths. For λ ≥ 2λ* all weights are zero.
+    the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, and A(S) the set of features that enter the LASSO just
+    below λ*. (λ₂, λ*) is the largest interval of penalties on which exactly the features of A(S) are nonzero
+    off S. For smaller λ the statement can fail, even if the columns have equal lengths. For λ ≥ 2λ* all
+    weights are zero.
 
     Consequences: With λ ∈ (2λ₂, 2λ*), the guarantees of OMP carry over. In a tie the two methods may differ,
     because A(S) may be a strict subset of T.

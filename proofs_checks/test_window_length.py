@@ -348,7 +348,7 @@ def ratio(entry):
 @mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
     """Column by column, the lower bound ε₁ on the relative length of the window is the best possible. The
-    window is the largest interval (λ₂, λ*) of penalties on which the same features are active, and ε₁ is the
+    window is the largest interval (λ₂, λ*) of penalties on which the same features are active. ε₁ is the
     least of 1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, and 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T
     (ledger id ours-window-contains). Let ρ_j be the number for which column j may become active at the
     penalty λ* − ρ_j. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*, |c_j|, ‖X_j‖
@@ -443,12 +443,13 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     """Let ρ_j be the number for which column j may become active at the penalty λ* − ρ_j. For unit columns, c
     = Xᵀr and every j ∉ T ∪ S,
 
-        ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,
+        ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033….
 
-    so the exact window, of length ε₂, is at least κ times as long as the window of length ε₀λ* in the proof
-    of Lemma 3.4. There are two exceptions: the first column that becomes active below λ* is in T∖A, or every
-    column is in T ∪ S. In the first case the ratio of the lengths can be arbitrarily close to 1. κ is
-    attained by two columns in the plane; the triangle with sides 3, 4, 5 has the ratio 45/32.
+    So the window, the largest interval of penalties on which the same features are active, is at least κ
+    times as long as the window in the proof of Lemma 3.4. There are two exceptions: the first column that
+    becomes active below λ* is in T∖A, or every column is in T ∪ S. In the first case the ratio of the lengths
+    can be arbitrarily close to 1. κ is attained by two columns in the plane; the triangle with sides 3, 4, 5
+    has the ratio 45/32.
 
     Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary. A
     = A(S) ⊆ T is the set of features that are active just below λ*. In place of unit columns, it is enough
