@@ -167,7 +167,9 @@ def test_strong_duality(check):
         min ½‖y − u‖²   subject to   ‖Xᵀu‖∞ ≤ λ   and   X_jᵀu = 0 for j ∈ S.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check uses λ = λ*,
-    and the middle of the window (λ₂, λ*), on which the same features outside S are nonzero.
+    and the middle of the window (λ₂, λ*), on which the same features outside S are nonzero. P_S^⊥ is the
+    projection onto the orthogonal complement of the columns in S. S̄ is the complement of S, the set of
+    selected features.
 
     Consequences: The value of the dual is ½‖y‖² − ½‖y − u‖², and equals the value of (8).
 
@@ -236,7 +238,8 @@ def test_fit_and_dual_point(check):
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check is exact in the
     middle of the window (λ₂, λ*), on which the same features outside S are nonzero, and in floating point at
-    λ*/7.
+    λ*/7. P_S^⊥ is the projection onto the orthogonal complement of the columns in S. S̄ is the complement of
+    S, the set of selected features.
 
     In Coq: dual_projection, residual_exists_unique
     """

@@ -353,7 +353,8 @@ def test_the_window_of_a_generalized_linear_model(check):
 
     Hypotheses: L = Σℓ_i is convex, differentiable and bounded below, and β̂_S minimises L(X_Sβ) on the set S
     of selected features (as in ours-glm-omp). c_j = −⟨X_j, u_S⟩, λ* = max|c_j| and T = {j : |c_j| = λ*}. For
-    Poisson regression, a bound from Hellinger's distance replaces M.
+    Poisson regression, a bound from Hellinger's distance replaces M. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
     Tolerance: The results are certified by duality gaps. The ε₀ from t₀ may differ from the package's by
     1e-9, and the left side of the inequality for t₀ may differ from λ by 1e-6λ*.
@@ -392,7 +393,8 @@ def test_least_squares_is_theorem_3_3(check):
     = ‖X_S̄ᵀ∇L‖∞ and T = argmax|X_S̄ᵀ∇L| equal those of Sequential LASSO and OMP, and A(S) ⊆ T.
 
     Hypotheses: The loss is L = Σℓ_i, and ∇L is taken at the minimiser on the set S of selected features. λ* >
-    0, X has any columns, and |S| ≤ 2. A(S) is the set of features that enter just below λ*.
+    0, X has any columns, and |S| ≤ 2. A(S) is the set of features that enter just below λ*. S̄ is the
+    complement of S.
 
     Tolerance: The values of λ* may differ by a relative error of 1e-9.
     """
@@ -562,7 +564,7 @@ def test_separated_rows_drop_out(check):
 
     Hypotheses: The models are logistic and Poisson regression with 1 ≤ |S| ≤ 2. A direction d of recession of
     L(X_Sβ) is a direction along which the loss does not increase. J is the set of rows x_i with ⟨x_i, d⟩ ≠ 0
-    for some such d.
+    for some such d. S̄ is the complement of S.
 
     Consequences: The threshold λ*(S) must be read as sup{λ : inf F_λ < inf L(X_Sβ)}. Then the theorem holds
     for the rows K.

@@ -151,7 +151,8 @@ def test_the_window_of_groups(check):
 
     Hypotheses: λ* = max_{g ∉ S} ‖c_g‖ > 0, T is the set of groups that attain λ*, and A(S) the set of groups
     that are nonzero in some solution just below λ*. The check takes designs in which T is one group, with one
-    to three other groups, and a λ with (1 − t₀)λ* < λ < λ*.
+    to three other groups, and a λ with (1 − t₀)λ* < λ < λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns of the groups in S.
 
     Consequences: For groups of one column, this window is at least as long as the window of the proof of
     Lemma 3.4, and at most twice as long. In that proof, (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) takes the place of the
@@ -223,7 +224,7 @@ def test_which_tied_groups_enter(check):
     which are tied exactly. H is the Gram matrix of the vectors P_S^⊥X_gc_g/‖c_g‖, g ∈ T. The LASSO solutions
     are computed at the penalties λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), and must show which groups enter. Therefore
     the check takes only designs in which each v_g, relative to the largest, and each (Hv)_g − 1 are 0 or
-    above 0.05.
+    above 0.05. P_S^⊥ is the projection onto the orthogonal complement of the columns of the groups in S.
 
     Unchecked: It is not proved that these two penalties are close enough to λ* to show the limit.
 

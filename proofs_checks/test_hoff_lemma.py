@@ -302,7 +302,7 @@ def test_descent_reaches_the_lasso(check):
 
     Hypotheses: The designs have integer entries, S is any set of features without penalty, S̄ its complement,
     and λ/λ* lies between 1/8 and 9/8, where λ* = ‖XᵀP_S^⊥y‖∞. Descents that end with the status MAX_ITER are
-    undecided.
+    undecided. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Unchecked: It is not checked that a descent always ends with a certificate.
 

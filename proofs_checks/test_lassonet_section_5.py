@@ -44,7 +44,8 @@ def squared_score(name, row, other):
 @claim("LN-sec-5.3", "section 5.3, Tables 1 and 2", "exact", CONTRADICTED)
 @mutants("lead")
 def test_accuracies_in_print(check):
-    """In all instances LassoNet ties with or outperforms Fisher score, HSIC-Lasso and PFA.
+    """In all instances LassoNet ties with or outperforms the Fisher score, HSIC-Lasso and principal feature
+    analysis (PFA).
 
     Hypotheses: The accuracies are the printed ones, for six data sets and two classifiers.
 

@@ -57,7 +57,8 @@ def test_where_the_projection_residual_lies(check):
 
     Hypotheses: S is any set of linearly independent columns with λ* = ‖Xᵀr‖∞ > 0, and T = {i : |⟨X_i, r⟩| =
     λ*}. λ lies in the window (λ₂, λ*), on which the LASSO has the same nonzero features outside S. The
-    columns need not have length 1.
+    columns need not have length 1. P_S^⊥ is the projection onto the orthogonal complement of the columns in
+    S.
 
     Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* = 0
     must be excluded, because C_λ is empty for λ < 0.
@@ -97,7 +98,7 @@ def test_selected_coefficients_move(check):
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
     λ*), on which the LASSO has the same nonzero features outside S. T is the set of features with |⟨X_i,
-    P_S^⊥y⟩| = λ*.
+    P_S^⊥y⟩| = λ*. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Instead: β_S = β_S* − X_S⁺X_Tβ_T, so β_S changes with β_T unless X_S ⟂ X_Tβ_T.
 
@@ -130,7 +131,8 @@ def test_only_tied_features_are_nonzero(check):
     P_S^⊥y⟩| = λ*}.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
-    λ*), on which the LASSO has the same nonzero features outside S.
+    λ*), on which the LASSO has the same nonzero features outside S. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
     Consequences: Lemma 3.4 is not needed for this item. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ for
     each i ∉ S with β_i ≠ 0. In the whole window, |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ledger id

@@ -29,8 +29,8 @@ SIZES = (25, 50, 75, 100)  # of the released evaluate.py, but for its 125
 
 
 def beside_others(data, rule, sizes=SIZES):
-    """Return the comparisons of LassoNet's accuracy with the accuracies of Fisher's score and PFA on a data
-    set.
+    """Return the comparisons of LassoNet's accuracy with those of Fisher's score and principal feature
+    analysis.
 
     There is one for each of two learners and each number of features in `sizes` that the data set exceeds.
     """

@@ -131,7 +131,8 @@ def test_a_shrunken_residual_is_feasible(check):
     face {u : ±⟨X_i, u⟩ = λ} of C_λ. So the projection p of r onto this set has ‖r − p‖² ≤ ε²‖r‖².
 
     Hypotheses: The columns of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, and ε ∈ [0, 1]. C_λ = {u : ‖Xᵀu‖∞
-    ≤ λ}, and T is the set of features with |⟨X_i, r⟩| = λ*.
+    ≤ λ}, and T is the set of features with |⟨X_i, r⟩| = λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
 
     Tolerance: The distance to the point of sl.project_dual has a relative tolerance of 1e-12.
     """
@@ -161,7 +162,8 @@ def test_distances_to_the_other_faces(check):
         min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)² ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².
 
     Hypotheses: The columns have length 1, S is any set, λ* = ‖Xᵀr‖∞ > 0, λ = (1 − ε)λ*, and T = {i : |⟨X_i,
-    r⟩| = λ*}. The columns outside T are X_T̄. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small).
+    r⟩| = λ*}. The columns outside T are X_T̄. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small). P_S^⊥ is
+    the projection onto the orthogonal complement of the columns in S.
 
     Instead: For the farther of the two faces the sign = must be ≥, because the minimum of ‖r − u‖² is (|⟨X_i,
     r⟩| + λ)² there.
@@ -234,7 +236,7 @@ def test_an_explicit_epsilon_0(check):
 
     Hypotheses: The columns have any lengths, those of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, λ = (1 −
     ε)λ*, and the signs are such that ⟨X_i, r⟩ = λ* for i ∈ T. The check takes 99 % and 1 % of an explicit ε₀
-    as ε.
+    as ε. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Consequences: For columns of any norm, the following ε₀ suffices: the least of (λ* − |⟨X_i, r⟩|)/(λ* +
     ‖X_i‖‖r‖) over i ∉ T, of 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (for the opposite faces), and of 1. The projection
@@ -263,6 +265,7 @@ def test_the_dropped_constraint(check):
     Hypotheses: C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, λ* = ‖Xᵀr‖∞, and T is the set of features that attain λ*, with signs
     such that ⟨X_i, r⟩ = λ* for i ∈ T. λ = (1 − ε)λ* with ε below the ε₀ of the proof (ledger id
     SA-proof-3.4-epsilon0). In print, p is first replaced by the projection onto C_λ, and then C_λ by C'.
+    P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Instead: C_λ may be replaced by C', but colspan(X_S)^⊥ must not be dropped unless S = ∅: p is the
     projection onto C' ∩ colspan(X_S)^⊥.
@@ -299,7 +302,8 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
     """The difference between r = P_S^⊥y and its projection onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).
 
     Hypotheses: S is any set with λ* = ‖Xᵀr‖∞ > 0, λ < λ*, and T is the set of features that attain λ*, with
-    signs such that ⟨X_i, r⟩ = λ* for i ∈ T.
+    signs such that ⟨X_i, r⟩ = λ* for i ∈ T. P_S^⊥ is the projection onto the orthogonal complement of the
+    columns in S.
 
     Consequences: The statement is true, but it does not prove Lemma 3.4, which is about the projection onto
     {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}.
@@ -324,7 +328,7 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: The statement is read with X_S in place of X, and with λ just below λ* = ‖XᵀP_S^⊥y‖∞. The
     affine space is {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}, where T is the set of features that attain λ*, and s_i is
-    the sign of ⟨X_i, P_S^⊥y⟩.
+    the sign of ⟨X_i, P_S^⊥y⟩. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Instead: The projection p of P_S^⊥y reduces to a projection onto an intersection of half-spaces. |⟨X_i,
     p⟩| = λ holds for i ∈ A(S), the features that enter just below λ*, but |⟨X_i, p⟩| may be smaller for i ∈

@@ -24,8 +24,8 @@ holds, where Σ_g is the sum for g. The weak form is enough to prove Theorem 5 w
 
 After the proposition the paper says: "since g is monotone …, the greedy FR algorithm gives a (1 −
 e^{−γ_{S̃,k}(f)})-approximation". If f is the submodular regularizer, γ(f) = 1, so the factor would be 1 −
-1/e. For small f, FR does not attain this factor. The ratio must be γ_{S̃,k}(g), or γ_{S̃,k}(R²) ≤ 1, as in
-Theorem 15.
+1/e. For small f, forward regression does not attain this factor. The ratio must be γ_{S̃,k}(g), or
+γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
 """
 
 import numpy as np

@@ -334,8 +334,9 @@ def test_the_largest_nu(check):
     If this interval is bounded, there is a largest ν. The interval can be unbounded: for X = I_2, Z = (1,
     1)/√2, k = 2 and the generalized rank f_gr, {1, 2} is a maximiser for every ν ≥ 0, with R² = 1.
 
-    Unchecked: The sets that the greedy methods FR and GLS select need not be maximisers. For the sets that FR
-    and GLS select, the statement is not checked, and it need not hold.
+    Unchecked: The sets that the paper's greedy methods, forward regression (FR) and greedy local search
+    (GLS), select need not be maximisers. For the sets that FR and GLS select, the statement is not checked,
+    and it need not hold.
     """
     check.refutes(
         [place for place, letter in REGULARIZATION.items() if letter != "ν"] == ["Section 6, the choice"],

@@ -389,7 +389,8 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """Return g(S̃), g = R² + νf_de, divided by the printed bound of Theorem 14.
+    """Return g(S̃) divided by the printed bound of Theorem 14, for g = R² + νf_de with the smoothed entropy
+    f_de.
 
     S̃ is the set that greedy local search selects, in code of the checks. The printed bound and the sharper
     one are checked for S̃ and for the set that the package selects.

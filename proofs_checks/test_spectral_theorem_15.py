@@ -148,8 +148,10 @@ def test_generalized_rank_increases(check):
 
 
 def right_in_floats(f, C, mask, alpha):
-    """Return whether f_gr(S) ≥ 0 for a set S, and the package's f_gr(S) and gains f_gr(S + x) − f_gr(S) are
+    """Return whether the package's generalized rank f_gr of a set S, and its gains f_gr(S + x) − f_gr(S), are
     right.
+
+    The rank must also be ≥ 0.
     """
     S, exact = members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]

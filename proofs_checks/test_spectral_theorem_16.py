@@ -259,7 +259,8 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """Return g(S̃), g = R² + νf_sv, divided by the printed bound of Theorem 16.
+    """Return g(S̃) divided by the printed bound of Theorem 16, for g = R² + νf_sv with the spectral variance
+    f_sv.
 
     S̃ is the set that greedy local search selects, in code of the checks. The printed bound and the sharper
     one are checked for S̃ and for the set that the package selects. For ν = 1, every set of at most k

@@ -65,7 +65,7 @@ def kappa(gamma):
 
 
 def factor(kappa, alpha):
-    """Return κ/(2 + κα), the factor of Theorem 9 for α = 4 + 4ε/n."""
+    """Return κ/(2 + κα), the factor of Theorem 9 for κ = 1 − e^{−γ/2} and α = 4 + 4ε/n."""
     return kappa / (2 + kappa * alpha)
 
 

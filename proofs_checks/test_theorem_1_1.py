@@ -103,7 +103,8 @@ def test_every_pick_is_one_that_omp_could_make(check):
     minimises (5) and takes the feature with the largest weight, which is an i that maximises |⟨X_i, P_S^⊥y⟩|.
 
     Hypotheses: X, y and S are arbitrary, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. Objective (5) is ‖X(s(w)∘θ) − y‖² +
-    (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S.
+    (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
 
     Instead: The statement holds for λ ∈ (2λ₂, 2λ*) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. Here T is
     the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, and A(S) the set of features that enter the LASSO just

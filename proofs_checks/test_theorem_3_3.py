@@ -132,7 +132,8 @@ def test_whichever_member_is_selected(check):
     correlation |⟨X_i, P_S^⊥y⟩|.
 
     Hypotheses: Those of Theorem 3.3. A(S) is the set of features that are nonzero in some LASSO solution just
-    below λ*(S) = ‖XᵀP_S^⊥y‖∞. The check follows all sequences of choices for three steps.
+    below λ*(S) = ‖XᵀP_S^⊥y‖∞. The check follows all sequences of choices for three steps. P_S^⊥ is the
+    projection onto the orthogonal complement of the columns in S.
 
     In Coq: step_is_active, every_run_is_of_omp
     """
@@ -182,7 +183,8 @@ def test_the_same_choices(check):
     """For linear regression, Sequential LASSO is equivalent to OMP.
 
     Hypotheses: “Equivalent” is read as follows. If the features S are selected and λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0,
-    the two methods may select the same features next.
+    the two methods may select the same features next. P_S^⊥ is the projection onto the orthogonal complement
+    of the columns in S.
 
     Instead: Every feature that Sequential LASSO may select, OMP may select too. The converse holds if only
     one column has the largest correlation. In a tie, Sequential LASSO selects from A(S), the features that
@@ -231,7 +233,8 @@ def test_the_set_can_be_strictly_smaller(check):
 
     Hypotheses: The statement is about existence, so one design suffices. The check takes X = [[3, 0, 2], [0,
     3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅. For y = (1, 1, 1), it also takes all pairs and all independent
-    triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0.
+    triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
     """
     check.over([(TIED_X, TIED_Y)], lambda design: as_enumerated(*design, smaller=True))
     # two tied columns of equal length are both active, v ∝ (1, 1); of three, one may be inactive

@@ -70,7 +70,8 @@ def steps(draw, equal_norms=False):
 
 
 class Window:
-    """The window (λ₂, λ*) of one step, in exact arithmetic, and the quantities that determine it.
+    """The window (λ₂, λ*) of one step, in exact arithmetic: the interval of penalties on which the same
+    features are active.
 
     A feature j that is inactive just below λ* can become active at the penalty λ* − `root[j]`; without an
     entry in `root` it cannot. `norm2[j]` is ‖X_j‖²‖r‖², r the residual of y on the selected columns.
@@ -122,9 +123,9 @@ def at_least(a, b2, K, strictly=False):
 
 
 def agrees(entry, window):
-    """Return whether the package finds the exact window (λ₂, λ*), tied features and active features.
+    """Return whether the package finds the exact tied features, active features, and window (λ₂, λ*).
 
-    Both numbers may differ by 1e-9λ*.
+    On the window the same features are active. Both ends may differ by 1e-9λ*.
     """
     lam = real(window.lam)
     return (
@@ -176,7 +177,8 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
     Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0 and 0 ≤ λ ≤ λ*. S is the set of selected features. λ₂ is the least λ ≥ 0
     down to which the solution just below λ*, continued linearly in λ, satisfies the KKT conditions. The
     columns are arbitrary (zero, equal, in the span of X_S), and those of S may be dependent. A(S) is the set
-    of features that are nonzero in some solution just below λ*.
+    of features that are nonzero in some solution just below λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
     """
     ended = []
 
@@ -233,7 +235,7 @@ def test_the_window_contains_that_of_the_proof(check):
 
     Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, and A(S) is the set of features
     that are nonzero in some solution just below λ*. The columns and the set S of selected features are
-    arbitrary.
+    arbitrary. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof. It is also A(S) on
     the longer interval (λ₁, λ*), and ε₁ needs the same numbers as ε₀.
@@ -453,7 +455,8 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
 
     Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary. A
     = A(S) ⊆ T is the set of features that are active just below λ*. In place of unit columns, it is enough
-    that ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A.
+    that ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A. P_S^⊥ is the projection onto the orthogonal complement of the columns in
+    S.
     """
 
     def gains(X, y, S):
@@ -488,7 +491,8 @@ def test_the_window_is_as_long_as_the_margin(check):
     Hypotheses: λ* = max|c_j| > 0, r = P_S^⊥y, and the columns and the set S of selected features are
     arbitrary. T is the set of features that attain λ*, and A = A(S) ⊆ T the set of features that are active
     just below λ*. The residual of the LASSO solution at λ* − ε is r − εu*, for small ε > 0. For S = ∅, unit
-    columns and T = {i}, η is at most the coherence max|⟨X_j, X_i⟩|.
+    columns and T = {i}, η is at most the coherence max|⟨X_j, X_i⟩|. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
     Unchecked: The check does not show that the margin alone gives no upper bound; ours-window-best-bound
     implies this.
@@ -524,7 +528,7 @@ def test_unit_columns_are_not_needed(check):
     No member of A(S) is in the span of X_S. Both statements hold for all lengths of the columns and of y.
 
     Hypotheses: λ* = max|⟨X_i, P_S^⊥y⟩| > 0; integer designs with zero, equal and dependent columns of many
-    lengths.
+    lengths. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Consequences: Theorem 3.3 (Sequential LASSO selects features as OMP does) holds for every design. If the
     lengths of the columns change, T changes, and so do the features that both methods select.
