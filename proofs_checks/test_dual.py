@@ -1,4 +1,5 @@
-"""Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection; each term is checked.
+"""Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection; each of its terms is
+checked.
 
 Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions; in the text
 of the submission the overbars of S̄ are lost, so that (12) and (13) have ‖β‖₁ in place of ‖β_S̄‖₁).
@@ -10,11 +11,13 @@ of the submission the overbars of S̄ are lost, so that (12) and (13) have ‖β
     (9)   Xβ = z = y − u
     (10)  Xβ − X_Sβ_S* = P_S^⊥y − u
 
-The part of (12) in z is ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², and its minimiser is z = y − u. The part (13) is
-unbounded below if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ. Otherwise its minimiser is β = 0. These two facts give (11), in
-which P_S^⊥y may replace y, by Pythagoras' theorem. The value of (12) is ½‖y‖² − ½‖y − u‖². Its maximiser u is
-the minimiser of (11), as the paper says, but the two values differ. Strong duality holds, because (8) is
-feasible and its constraint z = Xβ is affine.
+Here S is the set of selected features, S̄ its complement, β_S* = X_S⁺y, and P_S^⊥ the projection onto the
+orthogonal complement of colspan(X_S). The terms of (12) that contain z are ½‖z − (y − u)‖² + ½‖y‖² − ½‖y −
+u‖², and their minimiser is z = y − u. The terms that contain β, (13), are unbounded below if (Xᵀu)_S ≠ 0 or
+‖Xᵀu‖∞ > λ. Otherwise their minimiser is β = 0. These two facts give (11), in which P_S^⊥y may replace y, by
+Pythagoras' theorem. The value of (12) is ½‖y‖² − ½‖y − u‖². The maximiser u is the minimiser of (11), as the
+paper says, but the values of (11) and (12) differ. Strong duality holds, because (8) is feasible and its
+constraint z = Xβ is affine.
 """
 
 import numpy as np
@@ -45,7 +48,10 @@ TOLERANCE = "The exact solution and the package's may differ by 1e-12‖y‖."
 
 
 def lagrangian_in_beta(X, u, beta, S, lam):
-    """Return λ‖β_S̄‖₁ − uᵀXβ, the terms (13) of the Lagrangian that contain β."""
+    """Return λ‖β_S̄‖₁ − uᵀXβ, the terms of the Lagrangian that contain β.
+
+    S̄ is the complement of the selected set S.
+    """
     norm = sum((abs(b) for i, b in enumerate(beta.entries()) if i not in S), fmpq(0))
     return lam * norm - inner(u, X * beta)
 
@@ -56,7 +62,7 @@ def unit(i, d, sign=1):
 
 
 def unbounded_direction(X, u, S, lam):
-    """Return a vector ±e_i along which λ‖β_S̄‖₁ − uᵀXβ tends to −∞, or None if there is no such vector.
+    """Return a vector β = ±e_i along which λ‖β_S̄‖₁ − uᵀXβ tends to −∞, or None if there is no such vector.
 
     Such an i is in S with ⟨X_i, u⟩ ≠ 0, or outside S with |⟨X_i, u⟩| > λ.
     """
@@ -68,14 +74,18 @@ def unbounded_direction(X, u, S, lam):
 
 
 def feasible(X, u, S, lam):
-    """Return whether X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ."""
+    """Return whether u is feasible in the dual problem: X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ."""
     c = (X.transpose() * u).entries()
     return all(c[i] == 0 for i in S) and all(abs(entry) <= lam for entry in c)
 
 
 @st.composite
 def with_points(draw, count=2):
-    """Draw X, y and S, a λ > 0, and integer vectors in ℝⁿ."""
+    """Draw a design X, a response y, a selected set S, a penalty λ > 0, and `count` vectors in ℝⁿ.
+
+    X and y are integer, and the vectors have half-integer entries. The first vector may be projected off the
+    selected columns.
+    """
     X, y, S = draw(selections(max_n=4, max_d=5, dependent=True))
     lam = fmpq(draw(st.integers(1, 6)), 2)
     entries = st.lists(st.integers(-3, 3), min_size=len(y), max_size=len(y))
@@ -86,7 +96,7 @@ def with_points(draw, count=2):
 
 
 def completed_square(y, z, u):
-    """Return ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
+    """Return the value of ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
     w = y - u
     return HALF * (inner(z - w, z - w) + inner(y, y) - inner(w, w))
 
@@ -100,7 +110,7 @@ def test_the_terms_in_z(check):
 
     and they are minimised at z = y − u.
 
-    Hypotheses: y, z and u are any vectors.
+    Hypotheses: y, z and u are any vectors, and S̄ is the complement of the selected set S.
     """
 
     def identities(drawn):
@@ -124,12 +134,12 @@ def test_the_terms_in_beta(check):
     """The expression λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative by a choice of β if (Xᵀu)_S ≠ 0 or
     ‖Xᵀu‖∞ > λ. Otherwise it is minimised at β = 0.
 
-    Hypotheses: S is any set, u any vector, and λ > 0.
+    Hypotheses: S is any set of selected features, S̄ its complement, u any vector, and λ > 0.
 
-    Consequences: The expression (13) is a sum over i of positively homogeneous functions of β_i. If it is
-    nonnegative at every ±e_i, it is nonnegative everywhere. One negative value makes it unbounded below. The
-    text of the submission has lost the overbars and has ‖β‖₁ in place of ‖β_S̄‖₁. With ‖β‖₁, the condition
-    (Xᵀu)_S ≠ 0 would not make the expression unbounded.
+    Consequences: The expression, (13) in the paper, is a sum over i of positively homogeneous functions of
+    β_i. If it is nonnegative at every ±e_i, it is nonnegative everywhere. One negative value makes it
+    unbounded below. The text of the submission has lost the overbars and has ‖β‖₁ in place of ‖β_S̄‖₁. With
+    ‖β‖₁, the condition (Xᵀu)_S ≠ 0 would not make the expression unbounded.
     """
 
     def decided_by_feasibility(drawn):
@@ -151,18 +161,20 @@ def test_the_terms_in_beta(check):
 @claim("SA-equation-11", "equations (8), (11), " + SECTION, "exact", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual")
 def test_strong_duality(check):
-    """Strong duality holds for (8), min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁, and the Lagrangian dual of (8)
-    is equivalent to
+    """Strong duality holds for problem (8), min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁. The Lagrangian dual of
+    (8) is equivalent to
 
         min ½‖y − u‖²   subject to   ‖Xᵀu‖∞ ≤ λ   and   X_jᵀu = 0 for j ∈ S.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check uses λ = λ*,
-    and the middle of the window (λ₂, λ*), on which the same features outside S are nonzero.
+    and the middle of the window (λ₂, λ*), on which the same features outside S are nonzero. P_S^⊥ is the
+    projection onto the orthogonal complement of the columns in S. S̄ is the complement of S, the set of
+    selected features.
 
     Consequences: The value of the dual is ½‖y‖² − ½‖y − u‖², and equals the value of (8).
 
-    Unchecked: Other values of λ are not checked in exact arithmetic. SA-equation-9 checks λ*/7 in floating
-    point.
+    Unchecked: Other values of λ are not checked in exact arithmetic. λ*/7 is checked in floating point under
+    the ledger id SA-equation-9.
     """
 
     def no_gap(X, y, S):
@@ -180,8 +192,10 @@ def test_strong_duality(check):
 
 
 def distance_bound(A, b, lam, u):
-    """Return ‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u, a bound on the distance of y from the
-    polytope."""
+    """Return an upper bound on the distance of y from the polytope {u : ‖Xᵀu‖∞ ≤ λ}.
+
+    It is the distance of y from the point u, scaled such that it lies in the polytope.
+    """
     largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
     u = u * min(fmpq(1), lam / largest) if largest else u
     return float(np.linalg.norm(reals(b - u)))
@@ -194,7 +208,7 @@ def test_the_projected_response_serves_as_well(check):
 
         ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²,
 
-    so that P_S^⊥y may be projected in (11) in place of y.
+    so that in problem (11), the dual of Sequential LASSO, P_S^⊥y may be projected in place of y.
 
     Hypotheses: S is any set, and its columns may be dependent. Problem (11) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ,
     X_Sᵀu = 0.
@@ -217,13 +231,15 @@ def test_the_projected_response_serves_as_well(check):
 )
 @mutants("sl.project_dual", "sl.lasso_path")
 def test_fit_and_dual_point(check):
-    """The primal variables β, z and the dual variable u are related by
+    """The variables β, z of Sequential LASSO, min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁, and its dual variable
+    u are related by
 
         Xβ = z = y − u   and, with β_S* = X_S⁺y,   Xβ − X_Sβ_S* = P_S^⊥y − u.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check is exact in the
     middle of the window (λ₂, λ*), on which the same features outside S are nonzero, and in floating point at
-    λ*/7.
+    λ*/7. P_S^⊥ is the projection onto the orthogonal complement of the columns in S. S̄ is the complement of
+    S, the set of selected features.
 
     In Coq: dual_projection, residual_exists_unique
     """

@@ -1,12 +1,14 @@
 """Limits of the theorem on generalized linear models: second-order ties, kinks, non-convex and unbounded
 losses.
 
-    F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
+    F_λ(β) = L(Xβ) + λ‖β‖₁,   c = −Xᵀ∇L(0),   λ* = max|c_i|.
 
-Each row is a counterexample, derived in docs/proofs/glm_limits.md. The subjects are: degenerate ties, where
-the Hessian does not determine A(S), the set of features that enter just below λ*; a strongly convex C^∞ loss
-for which the support of β(λ* − ε) has no limit as ε → 0; losses with kinks; a non-convex loss with a second
-well; losses that are unbounded below; and a pick that is not the feature that lowers the loss most.
+The theorem (test_glm_selection.py) says for which losses L the features that become nonzero in a minimiser of
+F_λ just below λ* all attain λ*. Each check is of a counterexample, derived in docs/proofs/glm_limits.md, in
+which no feature has been selected before. The counterexamples are: degenerate ties, where the Hessian does
+not determine which features enter; a strongly convex C^∞ loss for which the support of the minimiser at λ* −
+ε has no limit as ε → 0; losses with kinks; a non-convex loss with a second well; losses that are unbounded
+below; and a selected feature that is not the feature that lowers the loss most.
 """
 
 from math import gcd
@@ -24,24 +26,32 @@ QUESTION = "first open question of Section 5 (ICLR)"
 
 
 def twins(a, b):
-    """Return two designs, X_0 = (a, b) with each of the columns X_0 ∓ (−b, a), and y = 1 + X_0."""
+    """Return two designs with the first column X_0 = (a, b), and the response y = 1 + X_0.
+
+    The second column is X_0 − (−b, a) in one design, and X_0 + (−b, a) in the other.
+    """
     first = np.array([a, b], float)
     turn = np.array([-b, a], float)
     return [np.column_stack([first, first - k * turn]) for k in (1, -1)], 1 + first
 
 
 def poisson_correlations(X, y, z, k):
-    """Return −X_jᵀ∇L for all j at β = t·e_k, with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
+    """Return −X_jᵀ∇L of the Poisson loss for all columns j, exactly, at a β with only one nonzero
+    coefficient.
+
+    The coefficient of column k is log z, for a rational number z.
+    """
     rows = [fmpq(int(t)) - z ** int(a) for t, a in zip(y, X[:, k], strict=True)]
     return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
 
 
 def first_order_agrees(designs, y):
-    """Return whether the two designs agree to first order, and for least squares only feature 0 enters in
-    both.
+    """Return whether two designs agree to first order for Poisson regression, and feature 0 alone enters in
+    least squares.
 
-    They agree if both have the correlations c = ‖X_0‖²(1, 1) and the same Hessian, whose entries (0, 0) and
-    (0, 1) are ‖X_0‖².
+    At β = 0, both designs must have the gradient −‖X_0‖²(1, 1) and the same Hessian, with the entries ‖X_0‖²
+    at (0, 0) and (0, 1). With this gradient and Hessian, in least squares only feature 0 enters just below
+    λ*.
     """
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
@@ -57,8 +67,10 @@ def first_order_agrees(designs, y):
 
 
 def third_order_decides(pair):
-    """Return whether, at β = (log z, 0), the correlation c_1 is below c_0 in the first design and above c_0
-    in the second.
+    """Return whether the two designs of `twins` differ in the third derivative of the Poisson loss.
+
+    Along β = (log z, 0), the correlation of column 1 must stay below that of column 0 in one design, and
+    exceed it in the other.
     """
     designs, y = twins(*pair)
     idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
@@ -73,8 +85,10 @@ def third_order_decides(pair):
 
 
 def supports_differ(pair):
-    """Return whether column 1 has a zero coefficient at 0.9λ* in one design, and a nonzero coefficient in the
-    other. The zero is proved by the duality gap.
+    """Return whether column 1 is zero at the penalty 0.9λ* in one design of `twins`, and nonzero in the
+    other.
+
+    The zero is proved by the duality gap.
     """
     designs, y = twins(*pair)
     active = []
@@ -91,10 +105,10 @@ def supports_differ(pair):
 @claim("ours-glm-ties", QUESTION, "proof, exact, float", HOLDS, cases=60, ci_cases=12)
 @mutants("twins", "poisson_correlations", "sl.first_entry")
 def test_the_hessian_does_not_decide_ties(check):
-    """Under degenerate ties, nonnegative least squares with the Hessian does not determine A(S), the set of
-    features that enter just below λ*. Two Poisson designs have the same λ*, T, signs and Hessian, and their
-    nonnegative least squares problem has the solution v = (1/‖X_0‖², 0). But one has A(S) = {0}, and the
-    other has 1 ∈ A(S). Here the third derivatives decide.
+    """If features are tied, the Hessian of the loss need not determine A(S), the set of features that enter
+    just below λ*. Two designs for Poisson regression have the same λ*, T, signs and Hessian. The nonnegative
+    least squares problem with this Hessian, which decides for least squares, has the solution v = (1/‖X_0‖²,
+    0). But A(S) = {0} for one design, and 1 ∈ A(S) for the other. Here the third derivatives decide.
 
     Hypotheses: X_0 = (a, b), X_1 = X_0 ∓ (−b, a) and y = 1 + X_0 for integers a ≠ b, a, b > 0. S = ∅, and T
     is the set of features that attain λ* = max|⟨X_i, ∇L(0)⟩|.
@@ -113,9 +127,9 @@ def test_the_hessian_does_not_decide_ties(check):
 
 
 def oscillating(eta, smooth=False):
-    """Return (ℓ', ℓ'') as balls at η ≠ 0, for ℓ' = η − 1 + φ(η) sin(1/η)/8.
+    """Return the first two derivatives of a loss ℓ at η ≠ 0, as balls, for ℓ' = η − 1 + φ(η) sin(1/η)/8.
 
-    Here φ(η) = η³, or φ(η) = e^{−1/η²} with `smooth`.
+    Here φ(η) = η³, or φ(η) = e^{−1/η²} if `smooth`.
     """
     wave, fall = (1 / eta).sin(), (1 / eta).cos()
     size = (-1 / eta**2).exp() if smooth else eta**3
@@ -133,21 +147,25 @@ def oscillating(eta, smooth=False):
 )
 @mutants("oscillating")
 def test_the_active_set_need_not_settle(check):
-    """Even for strongly convex C^∞ losses, the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not exist. An
-    example is X = [[1, 0], [1, 2]] with the loss ℓ_1(η_1) + ℓ_2(η_2), ℓ_2' = η − 1 and ℓ_1' = η − 1 +
-    e^{−1/η²} sin(1/η)/8. Arbitrarily near λ* = 2 there are λ at which the support is {0}, and λ at which it
-    is not {0}.
+    """Even for strongly convex C^∞ losses, the support of the solution at the penalty λ* − ε need not have a
+    limit as ε → 0. The paper's A(S) is this limit. An example is X = [[1, 0], [1, 2]] with the loss ℓ_1(η_1)
+    + ℓ_2(η_2), ℓ_2' = η − 1 and ℓ_1' = η − 1 + e^{−1/η²} sin(1/η)/8. Arbitrarily close to λ* = 2 there are λ
+    at which the support is {0}, and λ at which it is not {0}.
 
-    Hypotheses: S = ∅, and T = {0, 1} are the features that attain λ*. The check also has η³ in place of
-    e^{−1/η²}; this loss is C² near 0.
+    Hypotheses: S = ∅, and T = {0, 1} are the features that attain λ*. The check also takes η³ in place of
+    e^{−1/η²}, which gives a loss that is C² near 0.
 
     Consequences: A(S) should be read as the set of features that are active at some λ arbitrarily near λ*.
     All these features lie in T. For least squares the limit exists.
     """
 
     def alternates(k, smooth=False):
-        """Return whether the KKT conditions of (t, 0), 1/t = π(k + ½), hold at λ = c_0(t) for odd k and fail
-        for even k."""
+        """Return whether the point (t, 0), 1/t = π(k + ½), is optimal at its penalty for odd k, and not for
+        even k.
+
+        The penalty is the correlation of column 0, and the point is optimal if the correlation of column 1 is
+        smaller.
+        """
         t = 1 / (arb.pi() * (k + arb(1) / 2))
         first, curvature = oscillating(t, smooth)
         c_0, c_1 = 1 - t - first, 2 * (1 - t)
@@ -159,7 +177,7 @@ def test_the_active_set_need_not_settle(check):
         check.over(range(1, 20), lambda k: alternates(k, smooth=True))
 
     def convex(case):
-        """Return whether ℓ'' is the derivative of ℓ', to 2⁻¹⁰, and above 49/100."""
+        """Return whether ℓ'' is above 49/100, and is the derivative of ℓ' up to 2⁻¹⁰."""
         eta, smooth = case
         eta, h = arb(eta), arb(2) ** -24
         value, curvature = oscillating(eta, smooth)
@@ -171,9 +189,9 @@ def test_the_active_set_need_not_settle(check):
 
 
 def absolute_gap(X, y, lam, beta, u):
-    """Return the primal minus the dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly.
+    """Return the duality gap of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at β and the dual point u, exactly, or None.
 
-    Return None if u is not feasible.
+    None means that u is not feasible.
     """
     n, d = len(y), len(beta)
     fit = [sum((X[i][j] * beta[j] for j in range(d)), fmpq(0)) for i in range(n)]
@@ -188,16 +206,17 @@ def absolute_gap(X, y, lam, beta, u):
 @claim("ours-glm-nonsmooth", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=25)
 @mutants("absolute_gap")
 def test_absolute_loss_picks_otherwise(check):
-    """For a loss with kinks, let g be the subgradient with sign 0 = 0. The pick of Sequential LASSO need not
-    maximise |⟨X_i, g⟩|, and λ* need not be the maximum of |⟨X_i, g⟩|. An example is the absolute loss with X
-    = [[a, 0], [a, 1]], y = (0, 1), S = ∅ and a > 1: |Xᵀg| = (a, 1), but λ* = 1, and the set of features that
-    enter just below it is A = {1}.
+    """For a loss with kinks, the feature that Sequential LASSO selects need not maximise |⟨X_i, g⟩|, and λ*
+    need not be the maximum. Here g is the subgradient in which kinks have the derivative 0. An example is the
+    absolute loss with X = [[a, 0], [a, 1]], y = (0, 1), S = ∅ and a > 1. There |Xᵀg| = (a, 1), but λ* = 1,
+    and the set of features that enter just below λ* is A = {1}.
 
-    Hypotheses: The theorem on generalized linear models assumes that L is differentiable. This row shows that
-    the assumption is necessary. The check draws a and λ.
+    Hypotheses: The theorem on generalized linear models assumes that L is differentiable. The example shows
+    that the assumption is necessary. The check draws a and λ.
 
     Consequences: λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, where β̂_S minimises L on S. If L is
-    piecewise linear and bounded below, A(S) ⊆ argmax|⟨X_i, g⟩| for each g that attains this minimum.
+    piecewise linear and bounded below, the set A(S) of features that enter satisfies A(S) ⊆ argmax|⟨X_i, g⟩|
+    for each g that attains this minimum.
 
     Unchecked: The consequences are proved, but not checked.
     """
@@ -223,7 +242,7 @@ def test_absolute_loss_picks_otherwise(check):
 
 
 def double_well(beta, lam):
-    """Return ½(1 − β_0)² + 3β_1⁴ − 16β_1³ + λ‖β‖₁."""
+    """Return L(β) + λ‖β‖₁ for the non-convex loss L(β) = ½(1 − β_0)² + 3β_1⁴ − 16β_1³."""
     a, b = beta
     return (1 - a) ** 2 / 2 + 3 * b**4 - 16 * b**3 + lam * (abs(a) + abs(b))
 
@@ -231,11 +250,11 @@ def double_well(beta, lam):
 @claim("ours-glm-nonconvex", QUESTION, "proof, exact", HOLDS, cases=400, ci_cases=40)
 @mutants("double_well")
 def test_a_second_well_is_picked(check):
-    """For a smooth non-convex loss, the pick of Sequential LASSO need not maximise |∂_iL|. An example is L(β)
-    = ½(1 − β_0)² + 3β_1⁴ − 16β_1³. Here −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4, and the set of features
-    that enter just below it is A = {1}.
+    """For a smooth non-convex loss L, the feature that Sequential LASSO selects need not maximise the partial
+    derivative |∂_iL|. An example is L(β) = ½(1 − β_0)² + 3β_1⁴ − 16β_1³. Here −∇L(0) = (1, 0), but λ* =
+    16384/243 ≈ 67.4, and the set of features that enter just below λ* is A = {1}.
 
-    Hypotheses: The theorem on generalized linear models assumes that L is convex. This row shows that the
+    Hypotheses: The theorem on generalized linear models assumes that L is convex. The example shows that the
     assumption is necessary. L is differentiable, minimisers are global, and S = ∅.
     """
     star, well, zero = fmpq(16384, 243), fmpq(32, 9), fmpq(0)
@@ -263,7 +282,7 @@ def test_a_second_well_is_picked(check):
 
 
 def linear_objective(X, lam, beta):
-    """Return Σ −⟨x_i, β⟩ + λ‖β‖₁, exactly."""
+    """Return the penalised linear loss −Σ⟨x_i, β⟩ + λ‖β‖₁, exactly."""
     eta = [sum((exactly(a) * b for a, b in zip(row, beta, strict=True)), fmpq(0)) for row in X]
     return lam * sum((abs(b) for b in beta), fmpq(0)) - sum(eta, fmpq(0))
 
@@ -271,14 +290,15 @@ def linear_objective(X, lam, beta):
 @claim("ours-glm-unbounded", QUESTION, "proof, exact", HOLDS, cases=200, ci_cases=40)
 @mutants("linear_objective")
 def test_linear_losses_have_no_active_set(check):
-    """The hypothesis that the ℓ_i are bounded below cannot be dropped. For ℓ(η) = −η, the penalised loss
-    F_λ(β) = Σℓ(⟨x_i, β⟩) + λ‖β‖₁ is minimised by 0 for λ ≥ λ* = ‖Xᵀ1‖∞, and its infimum is −∞ for λ < λ*. So
-    A(S), the set of features that enter just below λ*, does not exist.
+    """The theorem on generalized linear models assumes that the losses ℓ_i are bounded below. This assumption
+    cannot be dropped. For ℓ(η) = −η, the penalised loss F_λ(β) = Σℓ(⟨x_i, β⟩) + λ‖β‖₁ is minimised by 0 for λ
+    ≥ λ* = ‖Xᵀ1‖∞, and its infimum is −∞ for λ < λ*. So A(S), the set of features that enter just below λ*,
+    does not exist.
 
     Hypotheses: X has integer entries and Xᵀ1 ≠ 0; S = ∅.
 
-    Consequences: In place of this bound, part (c) of the theorem needs only that minimisers exist just below
-    λ*.
+    Consequences: Part (c) of the theorem, on the features that enter just below λ*, needs only that
+    minimisers exist there.
     """
 
     def falls_for_ever(case):
@@ -300,14 +320,15 @@ def test_linear_losses_have_no_active_set(check):
 
 
 def poisson_loss(column, y, b):
-    """Return the Poisson loss Σ e^{x_i b} − y_i x_i b of one column, as a ball."""
+    """Return the Poisson loss Σ e^{x_i b} − y_i x_i b with the coefficient b of one column x, as a ball."""
     return sum((arb(int(a)) * b).exp() - int(t) * int(a) * b for a, t in zip(column, y, strict=True))
 
 
 def least_poisson_loss(column, y):
-    """Return a lower bound on the least Poisson loss of one column.
+    """Return a lower bound on the least Poisson loss Σ e^{x_i b} − y_i x_i b over the coefficient b of one
+    column x.
 
-    The bound comes from the tangents at both ends of an interval that contains the minimiser.
+    The bound comes from the tangent at an end of an interval that contains the minimiser.
     """
     low, high = arb(-8), arb(8)
     for _ in range(40):
@@ -323,8 +344,10 @@ def _slope(column, y, b):
 
 
 def picks_the_lesser(triple):
-    """Return whether only feature 1 attains λ*, although feature 0 lowers the loss more. The loss is 3 at β =
-    0; X_0 lowers it by more than 0.99, and X_1 by less than 0.78.
+    """Return whether in Poisson regression only feature 1 attains λ*, although feature 0 lowers the loss
+    more.
+
+    The loss is 3 at β = 0. Feature 0 must lower it by more than 0.99, and feature 1 by less than 0.78.
     """
     p, q, h = triple
     X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
@@ -337,8 +360,8 @@ def picks_the_lesser(triple):
 
 
 def largest_decrease(rng):
-    """Return whether the feature with the largest |⟨X_i, y⟩| lowers the least squares loss most, for equal
-    lengths.
+    """Return whether, for columns of equal length, the feature with the largest |⟨X_i, y⟩| lowers the squared
+    loss most.
     """
     X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
     y = rng.integers(-3, 4, 4) + 0.0
@@ -350,11 +373,11 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick of Sequential LASSO need not be the feature that lowers the loss most, even for unit columns
-    and S = ∅. For least squares with unit columns and S = ∅, the pick is this feature. An example is Poisson
-    regression with X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). Its correlations are |c|
-    = (h, p + q), so the set of features with the largest |c_i| is T = {1}. But X_0 lowers the loss by more
-    than 0.99, and X_1 lowers it by less than 0.78.
+    """The feature that Sequential LASSO selects need not be the feature that lowers the loss most, even for
+    unit columns and S = ∅. For least squares with unit columns and S = ∅, the two features are the same. An
+    example is Poisson regression with X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). The
+    correlations c = −Xᵀ∇L(0) have the sizes (h, p + q), so the set of features with the largest |c_i| is T =
+    {1}. But X_0 lowers the loss by more than 0.99, and X_1 lowers it by less than 0.78.
 
     Hypotheses: (p, q, h) is a Pythagorean triple, so all columns have length h.
     """

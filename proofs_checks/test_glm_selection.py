@@ -1,21 +1,24 @@
-"""Sequential LASSO for generalized linear models, and for groups, picks what gradient OMP could pick.
+"""Sequential LASSO for generalized linear models, and for groups, selects features that gradient OMP could
+select.
 
 The conclusion of *Sequential Attention for Feature Selection* asks whether its results on Sequential LASSO
-extend to generalized linear models, for which OMP has guarantees (Elenberg et al., 2018). Let S be the
-selected groups, β̂_S a minimiser of L(X_Sβ) = Σ_i ℓ_i, and
+extend to generalized linear models, for which OMP has guarantees (Elenberg et al., 2018). Let x_i be the rows
+of X, L(Xβ) = Σ_i ℓ_i(⟨x_i, β⟩) the loss, and S the set of selected groups of features. Let β̂_S be a
+minimiser of the loss on S, and
 
     F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂,   ℓ_i convex, differentiable and bounded below,
 
-and c_g = −X_gᵀ∇L(X_Sβ̂_S). Off S, every solution just below λ* = max‖c_g‖ is supported on groups of T = {g :
-‖c_g‖ = λ*}. Theorem, proof, prior work and the window: docs/proofs/generalized_linear_models.md.
-Counterexamples outside the theorem: test_glm_limits.py. Ties between groups: test_group_selection.py.
+and c_g = −X_gᵀ∇L(X_Sβ̂_S). The theorem says that outside S, every minimiser of F_λ for λ just below λ* =
+max‖c_g‖ is nonzero only on groups of T = {g : ‖c_g‖ = λ*}. The theorem, its proof, prior work, and an
+interval of such λ are in docs/proofs/generalized_linear_models.md. Counterexamples without the hypotheses of
+the theorem are in test_glm_limits.py, and ties between groups in test_group_selection.py.
 
 Idea of the proof: ∇L is the same at all minimisers. If a minimiser has β_g ≠ 0, then ‖X_gᵀ∇L‖ = λ. For λ → λ*
-the gradients tend to the gradient at β̂_S, so that ‖c_g‖ = λ*.
+the gradients ∇L tend to the gradient at β̂_S, so that ‖c_g‖ = λ*.
 
-Losses L that are not sums are not checked. The tolerance of a comparison is what the solver's duality gap
-proves (`proofs_checks.glm`); except for β̂_S, nothing else of the solver is trusted. If some ‖c_g‖ is within
-1e-4 of λ* but does not equal λ* to rounding, the case is undecided.
+Losses L that are not sums are not checked. The tolerance of a comparison is derived from the duality gap of
+the solution (`proofs_checks.glm`). Therefore the checks do not rely on the accuracy of the solver, except for
+β̂_S. If some ‖c_g‖ is within 1e-4 of λ* but does not equal λ* to rounding, the case is undecided.
 """
 
 import numpy as np
@@ -52,13 +55,15 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Return whether the loss L has a minimiser on the columns X_S."""
+    """Return whether the loss of a model has a minimiser that is zero outside the selected features."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
 def entered(check, at):
-    """Return the `Entry` if the hypotheses hold, λ* > 0 and the tied groups T are certain, and otherwise
-    None.
+    """Return λ* and the tied groups of a model as an `Entry`, or None if the hypotheses of the theorem do not
+    hold.
+
+    Also return None if λ* is zero, or if rounding leaves open which groups are tied.
     """
     if not has_minimiser(at):
         return None
@@ -69,26 +74,33 @@ def entered(check, at):
 
 
 def zero_groups(at, lam):
-    """Return β, the groups that the duality gap proves to be zero in every solution at λ, and the gap."""
+    """Return a solution β at the penalty λ, the groups that are zero in every solution, and the duality gap.
+
+    The duality gap proves that the groups are zero.
+    """
     beta = solve(at, lam)
     u, gap = dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
 
 
 def least_on(at, beta):
-    """Return a lower bound on the least loss L on the columns X_S."""
+    """Return a lower bound on the least loss of coefficients that are zero outside the selected features."""
     below, b = restricted(at), beta[at.selected]
     return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
-    """Return the λ in the middle of the window (λ₀, λ*) that `glm_window` proves."""
+    """Return a penalty λ in the middle of the interval below λ* in which only tied groups are proved to
+    enter.
+    """
     return (1 - glm_window(at, entry) / 2) * entry.lam_star
 
 
 def picks_within_the_tied(check, at, entry):
-    """Return whether all solutions are zero off S above λ*, and nonzero off S in the window, but only on T;
-    None if undecided.
+    """Return whether the theorem holds for a model, or None if this is undecided.
+
+    At a λ above λ*, all solutions must be zero outside the selected groups S. At a λ just below λ*, all
+    solutions must be nonzero outside S, but only on the tied groups.
     """
     off_S = [g for g in range(len(entry.sizes)) if g not in at.S]
     _, zero, gap = zero_groups(at, 1.01 * entry.lam_star)
@@ -102,8 +114,10 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """Check `picks_within_the_tied` on every draw, and count the draws by loss, by ties, and by selected
-    groups S.
+    """Check the theorem on every model that is drawn.
+
+    Report the number of models with each loss, with ties, with selected groups, and with groups that are
+    neither selected nor tied.
     """
     kinds, seen = {}, [0, 0, 0]
 
@@ -125,23 +139,26 @@ def by_loss(check, draw):
 @claim("ours-glm-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
 @mutants("glm_entry", "solve", "glm_window")
 def test_sequential_lasso_picks_a_largest_gradient(check):
-    """Let L = Σℓ_i be convex, differentiable and bounded below, with a minimiser β̂_S on S. Then λ*(S) =
-    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞: above λ*(S), every solution of min L(Xβ) + λ‖β_S̄‖₁ is zero off S, and below λ*(S) no
-    solution is. Just below λ*(S), the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
+    """Sequential LASSO for a generalized linear model selects a feature with the largest gradient |⟨X_i,
+    ∇L(X_Sβ̂_S)⟩|. In detail, let L = Σℓ_i be convex, differentiable and bounded below, and let β̂_S minimise
+    L(X_Sβ) over coefficients on the set S of selected features. Let λ*(S) = ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞, where S̄ is
+    the complement of S. For λ > λ*(S), every solution of min L(Xβ) + λ‖β_S̄‖₁ is zero off S, and for λ <
+    λ*(S) no solution is zero off S. For λ just below λ*(S), every solution is zero off S ∪ T, where T =
+    argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
 
     Hypotheses: L is a sum, and X is any matrix. The ℓ_i need not be strictly convex, nor ∇L Lipschitz. The
     check uses squared, logistic, Poisson, Huber and squared hinge losses.
 
     Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized linear
     models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv
-    2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As far as their
-    abstract shows, this row adds losses that are not strictly convex, λ* as a threshold on both sides, the
-    tied features that enter, windows, separable data, and counterexamples.
+    2307.07405, 2023) answered the question first, for strictly convex losses, with groups of features. As far
+    as their abstract shows, the following is new here: losses that are not strictly convex, λ* as a threshold
+    on both sides, the tied features that enter, explicit intervals of λ, separable data, and counterexamples.
 
     Unchecked: Losses that are not sums are not checked.
 
-    Tolerance: The results are certified by duality gaps. Features within 1e-9 of λ*, relatively, count as
-    tied.
+    Tolerance: The results are certified by duality gaps. Features whose gradients differ from λ* by a
+    relative error of at most 1e-9 count as tied.
     """
     by_loss(check, draw)
 
@@ -149,29 +166,34 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
 @claim("ours-group-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
 @mutants("glm_entry", "solve", "glm_window")
 def test_group_sequential_lasso_picks_a_largest_gradient(check):
-    """For groups of columns, let L be as in ours-glm-omp, and let the penalty be λ Σ_{g ∉ S} ‖β_g‖₂. Then
-    λ*(S) = max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above λ*(S) every solution is zero off S, and below λ*(S) no
-    solution is. Just below λ*(S) every solution is zero off S ∪ T, where T is the set of groups with
-    ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential LASSO selects groups that Group-OMP (Lozano, Świrszcz, Abe,
-    2009) could select.
+    """Group Sequential LASSO selects a group of columns that Group-OMP (Lozano, Świrszcz, Abe, 2009) could
+    select. In detail, consider min L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂ for the set S of selected groups. Let λ*(S) =
+    max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖. For λ > λ*(S) every solution is zero off S, and for λ < λ*(S) no solution
+    is zero off S. For λ just below λ*(S) every solution is zero off S ∪ T, where T is the set of groups with
+    ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*(S).
 
-    Hypotheses: The loss is as in ours-glm-omp. There are two to four groups of one to three columns, and S
-    has at most one group, with at most two columns. Longer columns give a group more weight. Group-OMP
-    assumes orthonormal columns within each group.
+    Hypotheses: The loss L is a sum of convex and differentiable functions ℓ_i that are bounded below, and
+    β̂_S minimises it on S. There are two to four groups of one to three columns, and S has at most one group,
+    with at most two columns. The columns may have any lengths; a group with longer columns has a larger
+    gradient. Group-OMP assumes orthonormal columns within each group.
 
-    Consequences: Axiotis and Yasuda (arXiv 2307.07405, 2023) proved it first, for strictly convex losses.
-    This row adds the points that ours-glm-omp adds, the window (ours-group-window), and the tied groups that
-    enter (ours-group-ties).
+    Consequences: Axiotis and Yasuda (arXiv 2307.07405, 2023) proved the statement first, for strictly convex
+    losses. New here are the points that ours-glm-omp lists, an explicit interval of λ (ours-group-window),
+    and the tied groups that enter (ours-group-ties).
 
     Unchecked: Losses that are not sums are not checked.
 
-    Tolerance: The results are certified by duality gaps. Groups within 1e-9 of λ*, relatively, count as tied.
+    Tolerance: The results are certified by duality gaps. Groups whose gradients differ from λ* by a relative
+    error of at most 1e-9 count as tied.
     """
     by_loss(check, draw_groups)
 
 
 def with_windows(rng, count):
-    """Yield models whose windows are at least 2 % long, so that a less accurate solver can decide."""
+    """Yield models for which the proved interval (λ₀, λ*) is longer than 2 % of λ*.
+
+    Then a less accurate solver can decide which features are zero in this interval.
+    """
     while count:
         loss = LOSSES[count % len(LOSSES)]
         X = rng.integers(-2, 3, (6, 4)) + 0.0
@@ -185,8 +207,10 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """Return β and the penalised loss F_λ(β), computed by an interior point solver that shares no code with
-    ours.
+    """Return a solution β and the minimum of the penalised loss, computed by the interior point solver
+    Clarabel.
+
+    Clarabel shares no code with the solver of the checks.
     """
     import cvxpy as cp
 
@@ -209,18 +233,21 @@ def clarabel(at, lam):
 @mutants("solve")
 def test_another_solver_agrees(check):
     """Just below λ*, an interior point solver finds the same minimum of F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as our
-    solver, with which it shares no code. The coefficients that it finds off S ∪ T are negligible.
+    solver, with which it shares no code. Outside S ∪ T, its coefficients are negligible.
 
-    Hypotheses: The designs are random 6 × 4 integer matrices whose window below λ* is longer than 2 %, with
-    five losses and |S| ≤ 2. In every other design, two columns form a group. T is the set of groups that
-    attain λ*.
+    Hypotheses: The designs are random 6 × 4 integer matrices, with five losses and a set S of at most two
+    selected features or groups. In every other design, two columns form a group. λ* is the largest length of
+    a gradient X_gᵀ∇L of a group outside S, and T the set of groups that attain it. λ lies in the proved
+    interval of λ in which only groups of T can be nonzero off S; this interval is longer than 2 % of λ*.
 
-    Tolerance: The minima may differ by 1e-6, relatively, and a coefficient counts as negligible below 1e-3 of
-    the largest. Clarabel guarantees 1e-8 in the minimum.
+    Tolerance: The minima may differ by a relative error of 1e-6, and a coefficient counts as negligible below
+    1e-3 of the largest. Clarabel guarantees an error of at most 1e-8 in the minimum.
     """
 
     def as_others_solve(at):
-        """Return whether Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
+        """Return whether Clarabel finds the same minimum as our solver, and large coefficients only on S and
+        tied groups.
+        """
         entry = glm_entry(at)
         lam = within(at, entry)
         beta, value = clarabel(at, lam)
@@ -233,8 +260,10 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Return whether t₀ is the root of the bound: ‖c_g‖ + reach ≤ λ for all groups at λ = (1 − t₀)λ*, with
-    one equality.
+    """Return whether the relative length t₀ of the proved interval below λ* is as long as the bound allows.
+
+    At λ = (1 − t₀)λ*, the bound on the length of each group's gradient must be at most λ, with equality for
+    one group that is neither selected nor tied.
     """
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
@@ -242,9 +271,12 @@ def used_up(at, entry, t0):
 
 
 def is_projection(at, entry, t):
-    """Return whether the gradient u_λ at λ = (1 − t)λ* obeys its bounds, or None if this is undecided. Off
-    the tied groups every solution must be zero. With the gradient u_S at S, also L*(u_λ) ≤ L*((1 − t)u_S),
-    and ‖X_gᵀ(u_λ − u_S)‖ must be within the `reach` of the divergence D((1 − t)u_S, u_S).
+    """Return whether the gradient at the penalty (1 − t)λ* obeys the bounds from the Bregman divergence, or
+    None.
+
+    Every solution must be zero outside the selected and the tied groups. The gradient must differ from the
+    gradient at β̂_S, the minimiser on the selected groups, by no more than the divergence allows. None means
+    undecided.
     """
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
@@ -264,21 +296,31 @@ def is_projection(at, entry, t):
 
 
 def divergence(loss, y, v, u, eta):
-    """Return D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, u = ∇L(η), and a bound on its rounding error."""
+    """Return the Bregman divergence D(v, u) of the conjugate of the loss, plus a bound on its rounding error.
+
+    With the conjugate L*, D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩ for u = ∇L(η).
+    """
     terms = np.concatenate([loss.conjugate(v, y), -loss.conjugate(u, y), -eta * (v - u)])
     return max(terms.sum(), 0.0) + 1e-14 * (1 + abs(terms).sum())
 
 
 def _is_divergence(at, entry, t, D):
-    """Return whether D is L*(v) − L*(u) − ⟨η̂, v − u⟩ with v = (1 − t)u, up to rounding."""
+    """Return whether D is the Bregman divergence of (1 − t)u and u, up to rounding, for the gradient u at
+    β̂_S.
+
+    The divergence of the conjugate L* is D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, where u is the gradient of L
+    at η.
+    """
     u, star = entry.dual, at.loss.conjugate
     terms = np.concatenate([star((1 - t) * u, at.y), -star(u, at.y), t * (at.X @ entry.beta) * u])
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
 
 
 def within_reach(check, loss):
-    """Return whether |⟨X_j, u − w⟩| obeys its bounds by the divergences D(u, w) and D(w, u) for random
-    gradients u, w.
+    """Return whether two random gradients u and w of a loss differ by no more than their Bregman divergences
+    allow.
+
+    The difference is measured by |⟨X_j, u − w⟩|, and both D(u, w) and D(w, u) give a bound.
     """
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
@@ -302,17 +344,20 @@ def within_reach(check, loss):
 )
 @mutants("glm_window", "bregman", "reach", "sl.first_entry")
 def test_the_window_of_a_generalized_linear_model(check):
-    """Let u_λ = ∇L(Xβ(λ)) and u_S = ∇L(X_Sβ̂_S). Then u_λ minimises the Bregman divergence D(·, u_S) of L*
-    over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M, every
-    solution is zero off S ∪ T as long as |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For
-    least squares, the largest such t and the numbers 2λ*/(λ* + ‖X_i‖‖P_S^⊥y‖), i ∈ T, have the minimum ε₀ of
-    the proof of Lemma 3.4.
+    """There is an explicit interval of λ just below λ* in which every solution β(λ) of min L(Xβ) + λ‖β_S̄‖₁
+    is zero off S ∪ T. Let u_λ = ∇L(Xβ(λ)) and u_S = ∇L(X_Sβ̂_S). Then u_λ minimises the Bregman divergence
+    D(·, u_S) of the conjugate L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ. At λ = (1 − t)λ*, therefore, D(u_λ, u_S) ≤
+    D((1 − t)u_S, u_S). If ℓ_i'' ≤ M for all i, every solution is zero off S ∪ T as long as |c_j| +
+    ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. Let t₀ be the largest such t. For least squares, the
+    least of t₀ and of the numbers 2λ*/(λ* + ‖X_i‖‖P_S^⊥y‖), i ∈ T, is the ε₀ of the proof of Lemma 3.4.
 
-    Hypotheses: These are the hypotheses of ours-glm-omp, with c_j = −⟨X_j, u_S⟩, λ* = max|c_j| and T = {j :
-    |c_j| = λ*}. For Poisson regression, a bound from Hellinger's distance replaces M.
+    Hypotheses: L = Σℓ_i is convex, differentiable and bounded below, and β̂_S minimises L(X_Sβ) on the set S
+    of selected features (as in ours-glm-omp). c_j = −⟨X_j, u_S⟩, λ* = max|c_j| and T = {j : |c_j| = λ*}. For
+    Poisson regression, a bound from Hellinger's distance replaces M. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
-    Tolerance: The results are certified by duality gaps. t₀ may differ from the package's window by 1e-9,
-    relatively, and the bound at t₀ may miss λ by 1e-6λ*.
+    Tolerance: The results are certified by duality gaps. The ε₀ from t₀ may differ from the package's by
+    1e-9, and the left side of the inequality for t₀ may differ from λ by 1e-6λ*.
     """
     lengths = {loss.name: [] for loss in LOSSES}
 
@@ -344,12 +389,14 @@ def test_the_window_of_a_generalized_linear_model(check):
 @claim("ours-glm-squared", "Theorem 3.3", "proof, float", HOLDS)
 @mutants("glm_entry", "sl.first_entry", "sl.omp")
 def test_least_squares_is_theorem_3_3(check):
-    """For ℓ_i(η) = ½(η − y_i)², the values λ* = ‖X_S̄ᵀ∇L‖∞ and T = argmax|X_S̄ᵀ∇L| equal those of Sequential
-    LASSO and OMP, and A(S) ⊆ T.
+    """The theorem on generalized linear models contains Theorem 3.3. For ℓ_i(η) = ½(η − y_i)², the values λ*
+    = ‖X_S̄ᵀ∇L‖∞ and T = argmax|X_S̄ᵀ∇L| equal those of Sequential LASSO and OMP, and A(S) ⊆ T.
 
-    Hypotheses: λ* > 0, X has any columns, and |S| ≤ 2. A(S) is the set of features that enter just below λ*.
+    Hypotheses: The loss is L = Σℓ_i, and ∇L is taken at the minimiser on the set S of selected features. λ* >
+    0, X has any columns, and |S| ≤ 2. A(S) is the set of features that enter just below λ*. S̄ is the
+    complement of S.
 
-    Tolerance: The values of λ* may differ by 1e-9, relatively.
+    Tolerance: The values of λ* may differ by a relative error of 1e-9.
     """
 
     def same(at):
@@ -372,7 +419,7 @@ def test_least_squares_is_theorem_3_3(check):
 
 
 def minimisers(x, y):
-    """Return the ends [b, b'] of the interval that minimises Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
+    """Return the interval [b, b'] of the minimisers of Σ Huber(x_i b − y_i) over b, exactly, for x ≠ 0."""
 
     def slope(b):
         return sum((a * g for a, g in zip(x, huber_gradient(x, y, b), strict=True)), fmpq(0))
@@ -384,7 +431,10 @@ def minimisers(x, y):
 
 
 def _zero(slope, ends, left, right):
-    """Return the zero of the piecewise linear slope between two neighbouring ends, or at one of them."""
+    """Return a zero of a piecewise linear and increasing function between two neighbouring break points.
+
+    If the function is zero at one of the break points, this point is returned.
+    """
     for k in (left, right):
         if 0 <= k < len(ends) and slope(ends[k]) == 0:
             return ends[k]
@@ -393,18 +443,19 @@ def _zero(slope, ends, left, right):
 
 
 def huber_gradient(x, y, b):
-    """Return the derivatives of Huber's loss at η = xb."""
+    """Return the derivatives of Huber's loss of x_i b − y_i with respect to x_i b, one for each i."""
     return [max(min(a * b - t, fmpq(1)), fmpq(-1)) for a, t in zip(x, y, strict=True)]
 
 
 @claim("ours-glm-flat", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=30)
 @mutants("huber_gradient", "glm_entry")
 def test_the_gradient_is_the_same_at_all_minimisers(check):
-    """Strict convexity is not needed: ∇L is the same at all minimisers of L∘X_S, so λ*(S) and T are well
-    defined even if β̂_S and X_Sβ̂_S are not. An example is Huber's loss with an interval of minimisers.
+    """The theorem on generalized linear models does not need strict convexity. The gradient ∇L(X_Sβ̂_S) is
+    the same at all minimisers β̂_S of L(X_Sβ), so λ*(S) and T are well defined even if β̂_S and X_Sβ̂_S are
+    not. An example is Huber's loss with an interval of minimisers.
 
     Hypotheses: L is convex and differentiable. T is the set of features with the largest |⟨X_i, ∇L(X_Sβ̂_S)⟩|
-    = λ*(S), where β̂_S is any minimiser of L∘X_S.
+    = λ*(S), where S is the set of selected features.
     """
 
     def rows(rng):
@@ -433,16 +484,22 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
 
 
 def separated(at):
-    """Return (J, d): the rows J that directions of recession of L∘X_S move, and a d (d,) that moves them
-    all."""
+    """Return the rows of the data that are separated, and a vector d that separates them.
+
+    A direction d of recession of the loss on the selected features does not increase the loss anywhere. A row
+    x_i is separated if ⟨x_i, d⟩ ≠ 0 for such a d. The returned d moves all separated rows.
+    """
     d = np.zeros(at.X.shape[1])
     moved, d[at.selected] = moving_rows(at.loss, restricted(at).X, at.y)
     return moved, d
 
 
 def is_separated(at, moved, d):
-    """Return whether d moves exactly the rows J, each in a direction in which ℓ decreases, and L decreases
-    along d.
+    """Return whether the direction d moves exactly the separated rows, `moved`, and the loss decreases along
+    d.
+
+    Each moved row must be moved in a direction in which its own loss decreases, and no other row may be
+    separated.
     """
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
@@ -452,16 +509,20 @@ def is_separated(at, moved, d):
 
 
 def solves_nothing(at):
-    """Return whether inf F_λ = inf L∘X_S = Σ inf ℓ_i also for λ = 10⁻³, because L tends to this value along
-    d.
+    """Return whether the penalised loss has the infimum 0 also for the penalty 10⁻³, without a feature
+    outside S.
+
+    It must tend to 0 along the direction d that separates the rows, and the least loss on the selected
+    features must be 0.
     """
     d = separated(at)[1]
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
-    """Return whether the picks at S equal the picks on the rows K, which are not separated; None if K has no
-    row or all rows.
+    """Return whether the features that enter are the same with all rows as without the separated rows.
+
+    Return None if this is undecided, or if no row or every row is separated.
     """
     moved, d = separated(at)
     if not moved.any():
@@ -496,14 +557,17 @@ def as_without_them(check, at):
 )
 @mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
-    """If L∘X_S attains no minimum (separable logistic data), F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ has no minimiser for
-    any λ > 0. The theorem holds if the separated rows J are left out: with the remaining rows K = [n]∖J and
-    their λ*_K, inf F_λ < inf L∘X_S if and only if λ < λ*_K. If no rows remain, λ*_K = 0.
+    """If the loss L(X_Sβ) on the selected features S attains no minimum, as for separable logistic data,
+    F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ has no minimiser for any λ > 0. The theorem on generalized linear models holds
+    if the separated rows J are left out. With λ*_K computed from the remaining rows K, inf F_λ < inf L(X_Sβ)
+    if and only if λ < λ*_K. If no rows remain, λ*_K = 0.
 
-    Hypotheses: The models are logistic and Poisson regression with 1 ≤ |S| ≤ 2. J is the set of rows that
-    some direction of recession of L∘X_S moves; L∘X_S does not grow along such a direction.
+    Hypotheses: The models are logistic and Poisson regression with 1 ≤ |S| ≤ 2. A direction d of recession of
+    L(X_Sβ) is a direction along which the loss does not increase. J is the set of rows x_i with ⟨x_i, d⟩ ≠ 0
+    for some such d. S̄ is the complement of S.
 
-    Consequences: λ*(S) must be read as sup{λ : inf F_λ < inf L∘X_S}. Then the theorem holds for the rows K.
+    Consequences: The threshold λ*(S) must be read as sup{λ : inf F_λ < inf L(X_Sβ)}. Then the theorem holds
+    for the rows K.
 
     Tolerance: J is exact. The other results are certified by duality gaps.
     """

@@ -1,15 +1,18 @@
-"""Group Sequential LASSO for least squares: the window that the proof gives, and which tied groups enter.
+"""Group Sequential LASSO for least squares: the penalties at which only tied groups enter, and which of them
+enter.
 
-Notation for groups g of columns X_g:
+Notation for groups g of columns X_g, and a set S of selected groups:
 
     F_λ(β) = ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂,   r = P_S^⊥y, c_g = X_gᵀr, λ* = max_{g ∉ S} ‖c_g‖,
     T = {g ∉ S : ‖c_g‖ = λ*},   z_g = P_S^⊥X_g c_g/‖c_g‖,   Z = [z_g]_{g ∈ T},   H = ZᵀZ.
 
-That every selected group lies in T is checked in test_glm_selection.py (ours-group-omp). Axiotis and Yasuda
-(arXiv 2307.07405, 2023) proved it first, for strictly convex losses. The proofs of the results in this file
-are in docs/proofs/generalized_linear_models.md.
+P_S^⊥ projects off the columns of the selected groups. test_glm_selection.py checks that every group that is
+selected lies in T (ledger id ours-group-omp). Axiotis and Yasuda (arXiv 2307.07405, 2023) proved this first,
+for strictly convex losses. The proofs of the results in this file are in
+docs/proofs/generalized_linear_models.md.
 
-*One group*, T = {g}. With M = P_S^⊥X_g and G = MᵀM, the solutions with support S ∪ g belong to numbers η > 0:
+*One tied group*, T = {g}. Let M = P_S^⊥X_g and G = MᵀM, and let p = y − Xβ be the residual of a solution. The
+solutions with support S ∪ g are given by a parameter η > 0:
 
     β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Mβ_g.
 
@@ -17,10 +20,11 @@ The reason is that X_gᵀp = β_g/η, and therefore X_gᵀp = λβ_g/‖β_g‖.
 except λ are rational, and λ² is rational too. So the conditions ‖X_hᵀp‖² ≤ λ² of the other groups h are
 decided exactly.
 
-*Several groups.* Suppose that v is the only solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For λ → λ*, the direction of
-β_g tends to that of c_g, and ‖β_g‖/(λ* − λ) tends to v_g. If every group has one column, this ratio equals
-v_g in the whole window. For larger groups, v gives only the first order in λ* − λ. If v_g = 0 and (Hv)_g = 1,
-higher orders decide whether group g enters.
+*Several tied groups.* Suppose that v is the only solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For λ → λ*, the
+direction of β_g tends to the direction of c_g, and ‖β_g‖/(λ* − λ) tends to v_g. If every group has one
+column, this ratio equals v_g in the whole interval (λ₂, λ*) on which the same groups are nonzero. For larger
+groups, v gives ‖β_g‖ only to first order in λ* − λ. If v_g = 0 and (Hv)_g = 1, higher orders decide whether
+group g enters.
 """
 
 from itertools import product
@@ -47,12 +51,14 @@ def squared(entries):
 
 
 def members(groups, g):
-    """Return the columns of a group."""
+    """Return the indices of the columns in group g."""
     return np.flatnonzero(groups == g).tolist()
 
 
 def draw(rng):
-    """Draw (X, y, groups, S): small integers, three or four groups of one to three columns, and |S| ≤ 1."""
+    """Draw a small integer design with three or four groups of one to three columns, a response, and at most
+    one selected group.
+    """
     sizes = rng.integers(1, 4, rng.integers(3, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     X = rng.integers(-2, 3, (rng.integers(2, 7), len(groups))) + 0.0
@@ -61,8 +67,10 @@ def draw(rng):
 
 
 def group_step(X, y, groups, S):
-    """Return r = P_S^⊥y, c_g = X_gᵀr by group, and the tied groups T, exactly; if λ* = max‖c_g‖ = 0, T is
-    empty.
+    """Return the residual r of y on the selected groups S, the vectors X_gᵀr of the other groups, and the
+    tied groups.
+
+    The tied groups have the largest length of X_gᵀr. If this is 0, no group counts as tied.
     """
     A = rational(X)
     r = off(A, [j for g in S for j in members(groups, g)], rational(y))
@@ -72,7 +80,11 @@ def group_step(X, y, groups, S):
 
 
 def on_one_group(X, groups, S, at, g, eta):
-    """Return (X_gᵀp, p), exactly, for the residual p of the solution with support S ∪ g that belongs to η."""
+    """Return (X_gᵀp, p), exactly, for the residual p of a solution that is nonzero only on S and on the group
+    g.
+
+    The number η > 0 determines the solution and its penalty; small η belong to penalties near λ*.
+    """
     r, c, _ = at
     A = rational(X)
     M = off(A, [j for h in S for j in members(groups, h)], columns(A, members(groups, g)))
@@ -83,7 +95,11 @@ def on_one_group(X, groups, S, at, g, eta):
 
 
 def group_window(X, groups, at):
-    """Return t₀, the minimum of (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over h ∉ S ∪ T."""
+    """Return the relative length t₀ of the interval below λ* in which only tied groups are proved to enter.
+
+    With c_h = X_hᵀr and the residual r, it is the minimum of (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over
+    the groups h that are neither selected nor tied.
+    """
     r, c, T = at
     length = {g: real(squared(c_g)) ** 0.5 for g, c_g in c.items()}
     lam, r_norm = length[T[0]], real(squared(r.entries())) ** 0.5
@@ -94,9 +110,10 @@ def group_window(X, groups, at):
 
 
 def close_to_the_end(X, groups, S, at):
-    """Return (X_gᵀp, p) for the only tied group g and the residual p, at a λ in the window above (1 − t₀)λ*.
+    """Return (X_gᵀp, p) for the residual p of a solution at a penalty between (1 − t₀)λ* and λ*.
 
-    At η = 0, λ equals λ*; λ decreases as η grows.
+    g is the only tied group, on which the solution is nonzero, and t₀ the proved relative length of the
+    interval. The penalty is ‖X_gᵀp‖.
     """
     _, c, T = at
     bound = (1 - 0.999 * group_window(X, groups, at)) * real(squared(c[T[0]])) ** 0.5
@@ -105,9 +122,10 @@ def close_to_the_end(X, groups, S, at):
 
 
 def zero_off_the_one(case):
-    """Return whether the solution on S and T = {g} satisfies the KKT conditions at a λ in the window.
+    """Return whether a solution on the selected groups and the only tied group satisfies all KKT conditions.
 
-    The conditions of the groups outside S ∪ T must hold strictly.
+    The penalty is in the interval in which no other group is proved to enter. The conditions of the other
+    groups must hold strictly.
     """
     X, _, groups, S = case
     at = group_step(*case)
@@ -127,17 +145,18 @@ def zero_off_the_one(case):
 @claim("ours-group-window", NUMBER, "proof, exact", HOLDS, cases=2000, ci_cases=100)
 @mutants("group_window", "on_one_group")
 def test_the_window_of_groups(check):
-    """For (1 − t₀)λ* < λ < λ*, every solution of min ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T. Here
-    t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)), with r = P_S^⊥y and c_h = X_hᵀr. If T =
-    {g}, then A(S) = {g}.
+    """Just below λ*, for (1 − t₀)λ* < λ < λ*, every solution of min ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero
+    off S ∪ T. Here S is the set of selected groups and t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ −
+    ‖c_h‖)), with r = P_S^⊥y and c_h = X_hᵀr. If T = {g}, then A(S) = {g}.
 
     Hypotheses: λ* = max_{g ∉ S} ‖c_g‖ > 0, T is the set of groups that attain λ*, and A(S) the set of groups
     that are nonzero in some solution just below λ*. The check takes designs in which T is one group, with one
-    to three other groups, and a λ in the window.
+    to three other groups, and a λ with (1 − t₀)λ* < λ < λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns of the groups in S.
 
     Consequences: For groups of one column, this window is at least as long as the window of the proof of
-    Lemma 3.4, and at most twice as long. The proof's window has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the
-    quotient.
+    Lemma 3.4, and at most twice as long. In that proof, (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) takes the place of the
+    quotient in t₀.
     """
     drawn = (draw(check.rng) for _ in range(40 * check.cases))
     single = (case for case in drawn if len(group_step(*case)[2]) == 1)
@@ -148,10 +167,11 @@ def test_the_window_of_groups(check):
 
 
 def first_order(X, y, groups, S):
-    """Return the tied groups T, the matrix H and the vertices of the solutions v, all rational.
+    """Return the tied groups T, the matrix H, and solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, in rational
+    arithmetic.
 
-    H is the Gram matrix of the vectors z_g = P_S^⊥X_gc_g/‖c_g‖, and each z_g is multiplied by λ*. So H is
-    multiplied by λ*², and v is divided by λ*².
+    All vertices of the set of solutions are returned. H is λ*² times the Gram matrix of the vectors z_g =
+    P_S^⊥X_gc_g/‖c_g‖, where c_g = X_gᵀr with the residual r, and λ* = ‖c_g‖ for g ∈ T.
     """
     _, c, T = group_step(X, y, groups, S)
     A = rational(X)
@@ -163,7 +183,11 @@ def first_order(X, y, groups, S):
 
 
 def is_decided(H, vertices):
-    """Return whether each v_g is 0 or more than max v/20, and each (Hv)_g is 1 or more than 21/20."""
+    """Return whether the first order decides clearly which tied groups enter.
+
+    `vertices` has solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv. Each v_g must be 0 or more than a twentieth of the
+    largest entry. Each (Hv)_g must be 1 or more than 21/20.
+    """
     largest = max(a for v in vertices for a in v.entries())
     entries = [a for v in vertices for a in v.entries()]
     return all(a == 0 or a > largest / 20 for a in entries) and all(
@@ -172,16 +196,15 @@ def is_decided(H, vertices):
 
 
 def zero_in_all(at, lam):
-    """Return the groups that are zero in every solution at λ, proved by the duality gap."""
+    """Return the groups that are zero in every solution at the penalty λ, as the duality gap proves."""
     u, gap = dual_point(at, lam, solve(at, lam))
     return np.flatnonzero(at.norms(at.X.T @ u) + reach(at, u, gap) < lam).tolist()
 
 
 def may_vanish(at, lam, g):
-    """Return False only if it is proved that β_g ≠ 0 in every solution at λ.
+    """Return False only if it is proved that the group g is nonzero in every solution at the penalty λ.
 
-    The proof is that F_λ is larger for all β with β_g = 0; the duality gap of the problem without g shows
-    this.
+    The proof compares the objective with a lower bound for the problem without the group.
     """
     kept = at.groups != g
     less = at._replace(X=at.X[:, kept], groups=at.groups[kept])
@@ -193,15 +216,17 @@ def may_vanish(at, lam, g):
 @claim("ours-group-ties", NUMBER, "proof, float", HOLDS, cases=150, ci_cases=25)
 @mutants("first_order", "solve")
 def test_which_tied_groups_enter(check):
-    """The set A(S) of tied groups that enter is bounded by the solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which
-    all have the same Hv: {g : v_g > 0 in every solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
+    """The set A(S) of the tied groups that enter just below λ* satisfies {g : v_g > 0 in every solution v} ⊆
+    A(S) ⊆ {g ∈ T : (Hv)_g = 1}. Here v runs through the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which all have
+    the same Hv.
 
     Hypotheses: The set T of groups with the largest ‖c_g‖ = λ*, c_g = X_gᵀP_S^⊥y, has two or three groups,
-    which are tied exactly. H is the Gram matrix of the vectors P_S^⊥X_gc_g/‖c_g‖, g ∈ T. The solutions are
-    computed at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴). To let them show the limit, the check takes only designs in
-    which each v_g, relative to the largest, and each (Hv)_g − 1 are 0 or above 0.05.
+    which are tied exactly. H is the Gram matrix of the vectors P_S^⊥X_gc_g/‖c_g‖, g ∈ T. The LASSO solutions
+    are computed at the penalties λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), and must show which groups enter. Therefore
+    the check takes only designs in which each v_g, relative to the largest, and each (Hv)_g − 1 are 0 or
+    above 0.05. P_S^⊥ is the projection onto the orthogonal complement of the columns of the groups in S.
 
-    Unchecked: It is not proved that these two λ are close enough to λ* to show the limit.
+    Unchecked: It is not proved that these two penalties are close enough to λ* to show the limit.
 
     Tolerance: v and H are exact. The supports are certified by duality gaps.
     """
@@ -228,11 +253,10 @@ def test_which_tied_groups_enter(check):
 
 
 def same_first_order(p, q, m):
-    """Return two designs of three columns with the same λ*, T and H, and their y.
+    """Return two designs of three columns that agree to first order, and a response.
 
-    Group 0 has the first two columns, which are the diagonal (1, m) and a third row of zeros. With c_0 = (p,
-    q), a rational h = ‖c_0‖ and G = diag(1, m²), the last column is X_1 = (b_0, b_1/m, h − b_0p − b_1q/m²),
-    where b = X_0ᵀX_1 = Gc_0/h ± κ(−q, p).
+    Group 0 has the first two columns, (1, 0, 0) and (0, m, 0), and group 1 the last one. The designs have the
+    same λ*, the same tied groups and the same matrix H. The vector X_0ᵀy is (p, q).
     """
     c, G, h = (fmpq(p), fmpq(q)), (fmpq(1), fmpq(m * m)), fmpq(round((p * p + q * q) ** 0.5))
     Gc = [G_i * c_i for G_i, c_i in zip(G, c, strict=True)]
@@ -247,7 +271,12 @@ def same_first_order(p, q, m):
 
 
 def excess(X, y):
-    """Return (λ² − (X_1ᵀp)²)·(1 + η)²(1 + m²η)², a polynomial in η, along the solutions on group 0 alone."""
+    """Return the coefficients of a polynomial in η with the sign of λ² − (X_1ᵀp)², for the solutions on group
+    0 alone.
+
+    p is the residual and λ the penalty of the solution with the parameter η > 0. Group 1 stays zero where the
+    sign is positive.
+    """
     c = transposed_product(columns(X, [0, 1]), y)
     ones = [fmpq_poly([1, 1]), fmpq_poly([1, X[1, 1] ** 2])]
     both = ones[0] * ones[1]
@@ -259,23 +288,24 @@ def excess(X, y):
 
 
 def sign_at_zero(coefficients):
-    """Return the sign of a polynomial for all small η > 0."""
+    """Return the sign that a polynomial in η, given by its coefficients, has for all small η > 0."""
     return next((1 if a > 0 else -1 for a in coefficients if a != 0), 0)
 
 
 @claim("ours-group-second-order", NUMBER, "proof, exact", HOLDS, cases=150, ci_cases=40)
 @mutants("same_first_order", "excess", "sign_at_zero")
 def test_the_second_order_decides(check):
-    """The first order does not determine A(S) for groups. There are two designs with the same λ*, T, H and v,
-    with v_1 = 0 and (Hv)_1 = 1, that differ: one has A(∅) = {0}, the other A(∅) = {0, 1}.
+    """For groups of features, the first order in λ* − λ does not determine the set A(S) of groups that enter
+    just below λ*. There are two designs with the same λ*, T, H and v, with v_1 = 0 and (Hv)_1 = 1, for which
+    A differs: A(∅) = {0} for one design and {0, 1} for the other.
 
     Hypotheses: Group 0 has the columns (1, 0, 0) and (0, m, 0), and group 1 has one column. c_0 = X_0ᵀy = (p,
     q), where p, q and h form a Pythagorean triple, and m ≥ 2. T = {0, 1} are the groups with the largest
-    ‖c_g‖ = λ*, A(S) is the set of groups that enter just below λ*, H is the nonsingular Gram matrix of the
-    X_gc_g/‖c_g‖, and v solves min_{v ≥ 0} ½vᵀHv − 1ᵀv.
+    ‖c_g‖ = λ*, c_g = X_gᵀy. H is the nonsingular Gram matrix of the vectors X_gc_g/‖c_g‖, and v solves min_{v
+    ≥ 0} ½vᵀHv − 1ᵀv.
 
-    Consequences: For groups, A(S) is not the support of a nonnegative least squares solution. If every group
-    has one column, A(S) is such a support.
+    Consequences: For groups, A(S) is in general not the support of v, a nonnegative least squares solution.
+    If every group has one column, A(S) is such a support.
     """
     triples = [
         (a * a - b * b, 2 * a * b) for a in range(2, 9) for b in range(1, a) if gcd(a, b) == 1 and (a - b) % 2

@@ -7,20 +7,22 @@ guarantees too:
     (2)  ℓ(f(X; θ), y) = ‖Xθ − y‖²,      (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
 No algorithm that selects k < rank(X) features has such a guarantee, because the minimum over θ ∈ ℝ^d can be
-zero although any k features leave a residual. If the minimum is over k-sparse θ instead, the guarantee still
-fails for both algorithms. Das and Kempe's results are about the explained part. With R²(S) = 1 −
-‖P_S^⊥y‖²/‖y‖², for unit columns, C = XᵀX, λ_min(C, m) the least eigenvalue of a principal m × m submatrix of
-C, and the submodularity ratio γ of R²,
+zero although any k features leave a residual. If the minimum is over θ with at most k nonzero entries
+instead, the guarantee still fails for both algorithms. Das and Kempe's results are about the explained part,
+R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖². The columns have length 1. Let C = XᵀX, let λ_min(C, m) be the least eigenvalue of
+all principal m × m submatrices of C, and γ the submodularity ratio of R². For the set OMP_k of the k features
+that OMP selects,
 
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
-The inequality also holds with λ_min(C, 2k − 1) alone in the exponent, and with γ·λ_min(C, k): Theorem 1 of
-docs/guarantees.md. Theorem 2 there has constants for each step and needs no columns of equal length. Let 1 −
-e^{−θ} be the factor of such an inequality. The proofs show that each step gains a share θ/k of the missing
-R², however ties are broken. Therefore each step of Sequential LASSO gains this share too (Theorem 3.3).
+The inequality also holds with λ_min(C, 2k − 1) in place of γ·λ_min(C, 2k), and with γ·λ_min(C, k) in its
+place (Theorem 1 of docs/guarantees.md). Theorem 2 of the same page has constants for each step, and is for
+columns of any lengths. Let 1 − e^{−θ} be the factor of such an inequality. The proofs show that each step
+gains a share θ/k of the missing R², however ties are broken. Therefore each step of Sequential LASSO gains
+this share too (Theorem 3.3).
 
-The checks use integer columns. Then γ and R² are rational, and the eigenvalues are computed as balls of 128
-bits.
+The checks use integer columns. Then γ and R² are rational, and the eigenvalues are computed in ball
+arithmetic with 128 bits.
 """
 
 import functools
@@ -55,7 +57,7 @@ Y = np.array([1.0, 1.0, 0.0])
 
 
 def left(A, b, S):
-    """Return ‖P_S^⊥b‖², exactly."""
+    """Return ‖P_S^⊥b‖², the squared residual of least squares of b on the columns in S, exactly."""
     r = off(A, S, b)
     return inner(r, r)
 
@@ -67,14 +69,14 @@ def unit(X):
 
 
 def r2(X, y, S):
-    """Return R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², without centring."""
+    """Return R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², the share of ‖y‖² that the columns in S explain."""
     S = list(S)
     residual = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
     return 1 - (residual @ residual) / (y @ y)
 
 
 def sparse_eigenvalue(X, size):
-    """Return λ_min(C, size), the least eigenvalue over all principal submatrices of C of this size."""
+    """Return the least eigenvalue of all principal submatrices of XᵀX of the given size."""
     C = X.T @ X
     size = min(size, X.shape[1])
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
@@ -91,8 +93,8 @@ def test_when_the_optimal_loss_is_nonzero(check):
     Hypotheses: X is any matrix. The check covers all n and d, with the hypothesis rank(X) < n in place of n >
     d.
 
-    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). Equation (3) fails also for data
-    with a nonzero optimal loss (SA-equation-3).
+    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). The guarantee (3), a bound by a
+    multiple of the optimal loss, fails also for data with a nonzero optimal loss (ledger id SA-equation-3).
     """
 
     def nonzero_off_the_span(X, y):
@@ -112,10 +114,11 @@ def test_when_the_optimal_loss_is_nonzero(check):
 def test_how_many_models_forward_selection_trains(check):
     """Greedy forward selection requires training O(kd) models: O(d) in each of k rounds.
 
-    Hypotheses: k ≤ d, and each round trains one model for each unselected feature.
+    Hypotheses: k of d features are selected, k ≤ d, and each round trains one model for each unselected
+    feature.
 
-    Consequences: The number of models is kd − k(k − 1)/2, which is at least kd/2, so no smaller order is
-    correct. Sequential Attention as printed trains k models.
+    Consequences: The number of models is kd − k(k − 1)/2, which is at least kd/2, so O(kd) cannot be
+    improved. Sequential Attention as printed trains k models.
     """
 
     def counted(X, y):
@@ -134,13 +137,14 @@ def test_how_many_models_forward_selection_trains(check):
 
 
 def best_r2(X, y, k):
-    """Return the largest R² of k columns, by trying all sets of k columns."""
+    """Return the largest R² of a set of k columns, by trying all sets of k columns."""
     return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
 
 
 def overdetermined(k):
-    """Return OMP's loss divided by the least loss of two features, if X has a fourth row of zeros, with y =
-    2⁻ᵏ in this row.
+    """Return OMP's loss divided by the least loss of two features, on a design whose last row is zero.
+
+    y is 2⁻ᵏ in this row, so that the least loss is small but not zero.
     """
     taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
     A, b = rational(taller), rational(y)
@@ -154,13 +158,14 @@ def test_the_form_of_the_guarantee(check):
 
         ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
-    Hypotheses: The refutation is exact: it applies forward selection and OMP to one design. The corrected
-    statement is checked for unit columns, d ≤ 7 and k ≤ 3.
+    Hypotheses: θ̃ has k nonzero entries, those of the selected features. The refutation is exact: it applies
+    forward selection and OMP to one design. The corrected statement is checked for unit columns, d ≤ 7 and k
+    ≤ 3.
 
-    Instead: There is no such κ, not even for the minimum over k-sparse θ. There is a guarantee for R²(S) = 1
-    − ‖P_S^⊥y‖²/‖y‖²: for the set S of k features that either algorithm selects, R²(S) ≥ (1 −
-    e^{−λ_min(C,2k)})·max R². Here C = XᵀX, λ_min(C, 2k) is the least eigenvalue of a principal 2k × 2k
-    submatrix of C, and the maximum is over the sets of k features.
+    Instead: There is no such κ, not even if the minimum is over θ with at most k nonzero entries. There is a
+    guarantee for R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖²: for the set S of k features that either algorithm selects, R²(S)
+    ≥ (1 − e^{−λ_min(C,2k)})·max R². Here C = XᵀX, λ_min(C, 2k) is the least eigenvalue of all principal 2k ×
+    2k submatrices of C, and the maximum is over the sets of k features.
 
     Consequences: By Theorem 3.3, the guarantee for R² also holds for Sequential LASSO.
 
@@ -194,13 +199,15 @@ def test_the_form_of_the_guarantee(check):
 
 
 def least_of(M, columns, m):
-    """Return the least eigenvalue of M restricted to any m of the columns, as a ball."""
+    """Return the least eigenvalue of all principal submatrices of M on m of the given columns, as a ball."""
     each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
     return functools.reduce(arb.min, each)
 
 
 def least_eigenvalue(C, size):
-    """Return λ_min(C, size) for unit columns as a ball; for one column the value is exactly 1."""
+    """Return the least eigenvalue of all principal submatrices of the given size of a correlation matrix C,
+    as a ball.
+    """
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
@@ -210,19 +217,21 @@ COMPARED = "compared with Das and Kempe (2011), Theorem 3.7; docs/guarantees.md,
 @claim("ours-omp-guarantee", COMPARED, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
-    """Let C = XᵀX. For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
+    """The set OMP_k of the k features that OMP selects satisfies the following inequalities for θ =
+    γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1):
 
         R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
 
-    Hypotheses: The columns have length 1, ties may be broken in any way, and S is the set of k features that
-    OMP selects. λ_min(C, m) is the least eigenvalue of a principal m × m submatrix of C, and γ_{S,k} is the
-    submodularity ratio of R².
+    Hypotheses: The columns have length 1, ties may be broken in any way, and S = OMP_k. The maximum is over
+    the sets of k features. λ_min(C, m) is the least eigenvalue of all principal m × m submatrices of C = XᵀX,
+    and γ_{S,k} is the submodularity ratio of R².
 
     Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee also holds for
-    Sequential LASSO, because OMP could make each of its picks (SA-theorem-3.3).
+    Sequential LASSO, because OMP could select each feature that Sequential LASSO selects (ledger id
+    SA-theorem-3.3).
 
-    Tolerance: The guarantee itself has no tolerance. If sl.guarantee_bounds computes γ exactly, the factors
-    that it reports may differ by 1e-9 from the factors that the check computes in ball arithmetic.
+    Tolerance: The guarantee itself has no tolerance. If sl.guarantee_bounds computes its γ exactly, its
+    factors may differ by 1e-9 from those that the check computes in ball arithmetic.
     """
     with precisely():
         tightest, larger, total, open_ = 100.0, 0, 0, 0
@@ -254,9 +263,9 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ} of Theorem 1, and finds no violation.
+    """Return whether guarantee_bounds has the factors 1 − e^{−θ} of the check, and finds no violation.
 
-    If sl.guarantee_bounds has an interval for γ, its first factor is only a lower bound.
+    With only an interval for the submodularity ratio, a factor may be smaller.
     """
     named = {bound.name: bound for bound in found.of("OMP")}
     ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
@@ -272,18 +281,16 @@ def as_computed(found, S, thetas):
 
 
 def longest(X):
-    """Return max ‖X_j‖² over all columns. It takes the place of ρ_i², the squared length of a projected pick,
-    if a path ends early.
-    """
+    """Return max ‖X_j‖² over all columns, which a guarantee uses after a path has ended early."""
     return max(int(square) for square in (X * X).sum(axis=0))
 
 
 def shares_along(X, R, S, pick, k, end=None):
-    """Return (m, θ of OMP, θ of FR), as in Theorem 2 of docs/guarantees.md, at the set S at which `pick` was
-    selected.
+    """Return m_i and the two θ_i, for OMP and for forward regression, of Theorem 2 of docs/guarantees.md.
 
-    If the path ended early, `pick` is None, and `end` is used in place of ρ_i², the squared length of the
-    projected pick; by default `end` is `longest`. If nothing is left to gain, m = 0.
+    They are for the step that adds `pick` to the set S. If the path ended early, `pick` is None, and `end`
+    (by default `longest(X)`) takes the place of the squared length of the projected pick. If nothing is left
+    to gain, m_i = 0.
     """
     n, d = X.shape
     A = rational(X)
@@ -303,8 +310,9 @@ def shares_along(X, R, S, pick, k, end=None):
 
 
 def promised_along(X, R, path, k, place):
-    """Return 1 − Π (1 − θ_i/m_i) and the largest θ_i of a path of `shares_along`, for OMP (place 1) or FR
-    (place 2).
+    """Return the guaranteed factor 1 − Π (1 − θ_i/m_i) of a path of k selections, and its largest θ_i.
+
+    θ_i and m_i are those of `shares_along`, for OMP (`place` 1) or forward regression (`place` 2).
     """
     left, largest = arb(1), arb(0)
     for i in range(k):
@@ -317,7 +325,7 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Return whether OMP and FR reach the value that sl.guarantee_bounds guarantees, and every θ_i ≤ 1."""
+    """Return whether OMP and forward regression reach the R² that is guaranteed along their paths."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -341,19 +349,18 @@ def test_the_promise_along_the_path(check):
 
         R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R²,
 
-    where S_k is the set of the k selected features, and every θ_i ≤ 1. For OMP, θ_i is divided by the squared
-    length of the pick, projected off the features before it. If the path ends early, there is no pick, and
-    the squared length of the longest column takes its place.
+    where S_k is the set of the k selected features, and every θ_i ≤ 1. For OMP, θ_i has as a divisor the
+    squared length of the feature selected in step i, projected off the features before it. After an early end
+    of the path, this is the squared length of the longest column.
 
     Hypotheses: The columns have any lengths, and y ≠ 0. Theorem 2 of docs/guarantees.md defines θ_i and m_i
     for the set that was selected before step i.
 
-    Consequences: If the length 1 were used in place of the pick's length after an early end, the inequality
-    would hold only if no column is longer than 1. For example, X = 10·I₂, y = e₁ and k = 2 give θ = 100 at
-    the set {0}. The product is then −49.5, and the inequality is false.
+    Consequences: With the length 1 in place of that of the longest column, the inequality could fail if a
+    column is longer than 1. For example, X = 10·I₂, y = e₁ and k = 2 would give θ = 100 at the set {0}.
 
-    Tolerance: The guarantee itself has no tolerance. The factors that sl.guarantee_bounds reports may differ
-    by 1e-9 from the factors that the check computes in ball arithmetic.
+    Tolerance: The guarantee itself has no tolerance. The factors of sl.guarantee_bounds may differ by 1e-9
+    from those that the check computes in ball arithmetic.
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
@@ -369,8 +376,10 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Return whether each step gains the share λ_min(C, 2k)/k of the missing R², and the last R² is as
-    guaranteed."""
+    """Return whether each step gains the share λ_min(C, 2k)/k of the missing R², as the guarantee says.
+
+    The missing R² is the largest R² of k features minus the R² before the step.
+    """
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -396,14 +405,15 @@ def test_the_promise_passes_on(check):
     Hypotheses: The columns have length 1, d ≤ 7 and k ≤ 3. Only guarantees that hold however OMP breaks its
     ties are considered.
 
-    Instead: Sequential LASSO has the guarantees. Sequential Attention has them if λ in its objective (5) lies
-    in the window (2λ₂, 2λ*) of each step, in which the LASSO's nonzero features do not change. For smaller λ,
-    the feature with the largest weight can be orthogonal to y.
+    Instead: Sequential LASSO has the guarantees. Sequential Attention has them if in each step the λ of its
+    objective (5) lies in (2λ₂, 2λ*), where (λ₂, λ*) is the interval of penalties on which the nonzero
+    features of the LASSO do not change. For smaller λ, the feature with the largest weight can be orthogonal
+    to y.
 
     Consequences: Theorem 1.1 needs the same condition on λ (SA-theorem-1.1).
 
-    Unchecked: The descent behind Sequential Attention may be off its minimum by as much as its certificate
-    allows. The check does not determine how far.
+    Unchecked: The descent that minimises the objective of Sequential Attention may end away from the minimum,
+    as far as its certificate allows. The check does not determine how far.
 
     Tolerance: R² has a tolerance of 1e-12.
     """
@@ -429,15 +439,16 @@ def test_the_promise_passes_on(check):
 @claim("SA-section-2-open-problem", "Section 2, before Algorithm 3", "exact", CORRECTED, cases=100)
 @mutants("left")
 def test_no_selection_has_it(check):
-    """It is open whether the LASSO has guarantees of the form of equation (3).
+    """It is open whether the LASSO has guarantees of the form of equation (3), ‖Xθ̃ − y‖² ≤ κ(X)·min_θ ‖Xθ −
+    y‖².
 
     Hypotheses: The LASSO selects k < d features, and the minimum is over all θ ∈ R^d, as printed.
 
-    Instead: The LASSO has no guarantee of that form, and neither has any other selection of k features. For X
-    = I and y = (1, …, 1), every k features leave the loss d − k, while all features leave 0. The question
-    about R² is open.
+    Instead: No selection of k features has a guarantee of this form, and so neither has the LASSO. For X = I
+    and y = (1, …, 1), every k features leave the loss d − k, while all features leave 0. The question whether
+    the LASSO has a guarantee for R² is open.
 
-    Consequences: Equation (3) fails for the same reason (SA-equation-3).
+    Consequences: Forward selection and OMP have no guarantee of this form either (ledger id SA-equation-3).
     """
 
     def leaves(sizes):
@@ -456,12 +467,12 @@ def test_scaling(check):
     """One may assume without loss of generality, by scaling, that X has unit columns and y is a unit
     vector.
 
-    Hypotheses: “Without loss of generality” is read as: scaling changes neither the minimum over k-sparse θ
-    nor the selections of OMP and Sequential LASSO.
+    Hypotheses: “Without loss of generality” is read as: scaling changes neither the minimum of ‖Xθ − y‖² over
+    θ with at most k nonzero entries nor the selections of OMP and Sequential LASSO.
 
     Instead: For y ≠ 0 this is without loss of generality; for X it is not. Scaling the columns does not
-    change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO. Guarantees
-    in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
+    change this minimum, but it changes the selections of OMP and Sequential LASSO. Guarantees in terms of XᵀX
+    hold for unit columns. Theorem 3.3 needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm. To use the guarantees of OMP, scale the columns
     to length 1 first.

@@ -3,7 +3,8 @@ objective.
 
 Source: *Sequential Attention for Feature Selection*, poster, "Lemma [Hoff 2017]". Both versions of the paper
 cite the lemma ("by a simple argument due to Hoff (2017)") for equations (5) and (6), which are checked in
-test_attention_linear.py. For l : ℝᵈ → ℝ and λ > 0, with θ in place of the printed first β,
+test_attention_linear.py. In the lemma, l : ℝᵈ → ℝ is any function and λ > 0. With θ in place of the first β
+in print,
 
     inf over w, θ of  l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)  =  inf over β of  l(β) + λ‖β‖₁.
 
@@ -12,7 +13,7 @@ and g = Xᵀ(y − Xβ). A stationary point (w, θ) satisfies the KKT conditions
 w∘θ. If |g_i| > λ for some i outside the support, the objective decreases along (w_i, θ_i) = t(1, sign g_i).
 Proofs: docs/proofs/hoff_lemma.md.
 
-The checks are exact, in fractions and rational matrices. Only the descents are in float64.
+The checks are exact, in fractions and rational matrices. Only gradient descent is computed in float64.
 """
 
 import itertools
@@ -30,17 +31,17 @@ POSTER = "Lemma [Hoff 2017] (poster); cited before equation (6) (ICLR, NeurIPS s
 
 
 def overparametrized(loss, w, theta, lam):
-    """Return l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)."""
+    """Return l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²), the left objective of Hoff's lemma."""
     return loss(w * theta) + lam * (w * w + theta * theta).sum(axis=0) / 2
 
 
 def penalized(loss, beta, lam):
-    """Return l(β) + λ‖β‖₁."""
+    """Return l(β) + λ‖β‖₁, the right objective of Hoff's lemma."""
     return loss(beta) + lam * abs(beta).sum(axis=0)
 
 
 def any_loss(rng):
-    """Return a function of β with values of both signs and no regularity at all."""
+    """Return a function of β with pseudo-random values of both signs, which is not even continuous."""
     salt = int(rng.integers(1 << 30))
     return lambda beta: Fraction(zlib.crc32(f"{salt}{beta.tolist()}".encode()) % 2001 - 1000, 7)
 
@@ -53,7 +54,7 @@ def fractions(rng, d, high=6):
 @claim("SA-hoff-lemma", POSTER, "proof, exact", HOLDS)
 @mutants("overparametrized", "penalized")
 def test_the_infima_agree_for_any_loss(check):
-    """The two infima are the same number:
+    """The two infima of Hoff's lemma are the same number:
 
         inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) = inf over β of l(β) + λ‖β‖₁.
 
@@ -74,10 +75,9 @@ def test_the_infima_agree_for_any_loss(check):
 
 
 def planted(rng, d):
-    """Return a nonconvex integer polynomial l, λ and β⁰, such that l + λ‖·‖₁ ≥ 0 with equality at β⁰.
+    """Return a nonconvex integer polynomial l, a λ, and a minimiser β⁰ of l + λ‖·‖₁.
 
-    The minimiser is β⁰ = s∘t² with signs s and t ∈ {0, …, 3}ᵈ, and the polynomial is l = Σ (β_i −
-    β⁰_i)²q_i(β_i) + (Πβ_i − Πβ⁰_i)² − λ⟨s, β⟩ with q_i ≥ 0 of degree 2.
+    The entries of β⁰ are ± squares of integers, and the least value of l + λ‖·‖₁ is 0.
     """
     t, s = rng.integers(0, 4, d), rng.choice([-1, 1], d)
     a, b, e = rng.integers(1, 3, d), rng.integers(-2, 3, d), rng.integers(0, 3, d)
@@ -100,7 +100,7 @@ def test_polynomial_losses_enumerated(check):
     second the infimum over β of l(β) + λ‖β‖₁.
 
     Hypotheses: d ≤ 2. The polynomial is chosen such that l + λ‖·‖₁ has a minimiser whose entries are ±
-    squares, and w and θ run through {−3, …, 3}ᵈ.
+    squares of integers up to 3. The check tries all w and θ in {−3, …, 3}ᵈ.
     """
 
     def same_least_value(_):
@@ -123,8 +123,8 @@ def test_polynomial_losses_enumerated(check):
 @mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
     """For λ > 0, l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) is minimal exactly where |w| = |θ| = √|β| for a minimiser β of l
-    + λ‖·‖₁. So one infimum is attained if and only if the other is. For λ = 0 the two infima are equal too;
-    for λ < 0 they need not be.
+    + λ‖·‖₁. So the infimum over (w, θ) is attained if and only if the infimum of l + λ‖·‖₁ is attained. For λ
+    = 0 the two infima are equal too; for λ < 0 they can differ.
 
     Hypotheses: l : ℝᵈ → ℝ is any function.
     """
@@ -143,8 +143,10 @@ def test_where_the_infimum_is_attained(check):
     check.over(range(check.cases), only_at_equal_moduli)
 
     def below_zero(t):
-        """Return whether, for λ = −2 and l = β², the left side of Hoff's lemma is unbounded below, and the
-        right side has the minimum −1.
+        """Return whether the two objectives of Hoff's lemma have different infima for λ = −2 and l = β².
+
+        The left one must be −t² at w = t, θ = 0, so that it is unbounded below. The right one must be (|t| −
+        1)² − 1 at β = t.
         """
         left = overparametrized(lambda beta: beta[0] ** 2, np.array([t]), np.array([Fraction(0)]), -2)
         right = penalized(lambda beta: beta[0] ** 2, np.array([t]), -2)
@@ -154,9 +156,10 @@ def test_where_the_infimum_is_attained(check):
 
 
 def stationary_points(X, y, lam):
-    """Yield (β, J) for every set J and signs s for which β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) has the signs s.
+    """Yield the vectors β = w∘θ of all stationary points (w, θ) of ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²).
 
-    X is rational and has full column rank.
+    Each is yielded with its support J. X is rational and has full column rank. On J, β is (X_JᵀX_J)⁻¹(X_Jᵀy −
+    λs), where s are the signs of β.
     """
     for size in range(X.ncols() + 1):
         for J in itertools.combinations(range(X.ncols()), size):
@@ -172,15 +175,16 @@ def stationary_points(X, y, lam):
 
 
 def objective(X, y, beta, lam):
-    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly. The objective ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has this value at
-    |w| = |θ| = √|β|.
+    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly.
+
+    This is also the value of ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) for w∘θ = β with |w| = |θ| = √|β|.
     """
     r = y - X * beta
     return inner(r, r) / 2 + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
 
 def lasso_optimum(X, y, lam, S=()):
-    """Return the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly.
+    """Return the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly, where S̄ is the complement of S.
 
     X and y are projected off the columns of S. It suffices to try the supports whose columns are independent.
     """
@@ -204,7 +208,9 @@ def small_design(rng, max_n=4, max_d=3):
 
 
 def below_the_threshold(rng):
-    """Return X with independent columns, y, and a rational λ in (0, λ*), where λ* = ‖Xᵀy‖∞."""
+    """Return an integer design with independent columns, a response, and a rational penalty below λ* =
+    ‖Xᵀy‖∞.
+    """
     while True:
         X, y = small_design(rng)
         lam_star = step(X, y).lam_star
@@ -213,10 +219,11 @@ def below_the_threshold(rng):
 
 
 def changes(A, b, beta, i, excess, lam):
-    """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² < 0 along (w_i, θ_i) = t(1, sign g_i), at two t.
+    """Return whether F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) decreases from a stationary point along
+    one coordinate.
 
-    Here F is ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²), and g = Xᵀ(y − X(w∘θ)). The argument `excess` is
-    sign(g_i)(|g_i| − λ).
+    β = w∘θ with β_i = 0, g = Xᵀ(y − Xβ), and `excess` is sign(g_i)(|g_i| − λ). At (w_i, θ_i) = t(1, sign g_i)
+    the change must be −t²(|g_i| − λ) + ½t⁴‖X_i‖² < 0, for two values of t.
     """
     square = inner(columns(A, [i]), columns(A, [i]))
     for share in (1, fmpq(1, 100)):
@@ -247,15 +254,15 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
     rational λ with 0 < λ < λ* = ‖Xᵀy‖∞.
 
     Consequences: Gradient descent finds the LASSO solution from almost every start in a given ball, if its
-    constant step is small enough for this ball. Earlier papers have parts of this: Poon and Peyré (2021)
-    prove that there are no spurious minima, Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer (2023)
-    treat other losses, and Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
+    constant step is small enough for this ball. Earlier papers prove parts of the statement: Poon and Peyré
+    (2021) prove that there are no spurious minima. Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer
+    (2023) treat other losses. Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
 
     Unchecked: Dependent columns are not checked. The same proof covers them, but their stationary points are
     not isolated.
 
-    Tolerance: The exact minimum and the value from `sl.lasso_path` may differ by 1e-13 of ½‖y‖². The path
-    takes a few operations on knots that are rational numbers of few digits.
+    Tolerance: The exact minimum and the value from `sl.lasso_path` may differ by 1e-13 of ½‖y‖². This exceeds
+    the rounding errors, because the path consists of a few operations on rational numbers of few digits.
     """
     saddles = 0
 
@@ -290,11 +297,12 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 )
 @mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
-    """If gradient descent on (w, θ) from a random start ends with a certificate, its objective is within the
-    certified tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
+    """Let gradient descent on (w, θ), with β = w∘θ, start at a random point and end with a certificate. Then
+    its objective is within the certified tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
 
-    Hypotheses: The designs have integer entries, S is any set, and λ/λ* lies between 1/8 and 9/8, where λ* =
-    ‖XᵀP_S^⊥y‖∞. Descents that end with the status MAX_ITER are undecided.
+    Hypotheses: The designs have integer entries, S is any set of features without penalty, S̄ its complement,
+    and λ/λ* lies between 1/8 and 9/8, where λ* = ‖XᵀP_S^⊥y‖∞. Descents that end with the status MAX_ITER are
+    undecided. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Unchecked: It is not checked that a descent always ends with a certificate.
 

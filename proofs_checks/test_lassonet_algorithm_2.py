@@ -3,7 +3,7 @@
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 2, section 4.2
 ("Hier-Prox finds the global minimum of an optimization problem of the form (3)") and Appendix B, item 1.
 Problem (3) is min ½(θ − b)² + ½‖W − z‖² + λ|b| subject to ‖z‖∞ ≤ M|b|. In print, for each feature, with the
-sorted sizes |W_(1)| ≥ … ≥ |W_(K)|, W_(0) = ∞ and W_(K+1) = 0:
+sorted sizes |W_(1)| ≥ … ≥ |W_(K)|, W_(0) = ∞, W_(K+1) = 0 and soft-thresholding S_λ:
 
     w_m = M/(1 + mM²) · S_λ(|θ| + M·Σ_{i≤m} |W_(i)|),   m = 0..K                        (line 5)
     m̃   = the first m with |W_(m+1)| ≤ w_m ≤ |W_(m)|                                     (line 7)
@@ -16,11 +16,11 @@ best z is sign(W)·min(Mt, |W|). With these choices, the objective is
     φ(t) = ½(|θ| − t)² + λt + ½Σ_k (|W_k| − Mt)₊²,   strictly convex on t ≥ 0.
 
 If m satisfies line 7 and w_m > 0, then φ'(w_m/M) = 0. If m satisfies line 7 and w_m = 0, then W_(m+1) = 0 and
-φ'(0) = λ − |θ| − M‖W‖₁ ≥ 0. So every such m gives the minimiser t*, and m = #{k : |W_k| > Mt*} satisfies line
-7.
+φ'(0) = λ − |θ| − M‖W‖₁ ≥ 0. So every m that satisfies line 7 gives the minimiser t* of φ. Such an m exists,
+namely m = #{k : |W_k| > Mt*}.
 
-The checks are exact. Only the results of `sl.hier_prox` have a tolerance, 16 eps of |θ| + λ + (1 + M)‖W‖₁,
-which allows for a few roundings of the numbers that are added.
+The checks are exact. Only the results of `sl.hier_prox` are compared with a tolerance, 16 eps times |θ| + λ +
+(1 + M)‖W‖₁, which allows for a few roundings of the numbers that are added.
 """
 
 from fractions import Fraction
@@ -51,14 +51,18 @@ from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
 def algorithm_2(problem, sign_of_theta=sign):
-    """Return the result (θ̃, W̃) of Algorithm 2 as printed; M = 0 raises ZeroDivisionError."""
+    """Return the result (θ̃, W̃) of Algorithm 2 as printed, for one feature.
+
+    M = 0 raises ZeroDivisionError.
+    """
     w = levels(problem)[search(problem)[0]]
     return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
-    """Return the result (θ̃, W̃) of Algorithm 2 as printed, but with sign(0) = 1, and with soft-thresholding
-    for M = 0.
+    """Return the result (θ̃, W̃) of the corrected Algorithm 2, for one feature.
+
+    The sign of θ = 0 is read as 1. For M = 0, θ is soft-thresholded, and W̃ = 0.
     """
     if problem.M == 0:
         return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
@@ -68,7 +72,8 @@ def corrected(problem):
 @claim("LN-alg-2", "Algorithm 2 and section 4.2; Appendix B, item 1", "proof, exact, brute force", CORRECTED)
 @mutants("sl.hier_prox", "algorithm_2")
 def test_hier_prox_returns_the_global_minimum(check):
-    """Hier-Prox returns the global minimum of ½(θ − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
+    """Hier-Prox returns the global minimum over b and z of ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| subject to ‖z‖∞ ≤
+    M|b|.
 
     Hypotheses: λ ≥ 0, M ≥ 0, and W_j has K ≥ 0 entries. θ and W are arbitrary, and ties and zeros are
     included.
@@ -77,8 +82,8 @@ def test_hier_prox_returns_the_global_minimum(check):
     optimal, because the minimiser is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be
     soft-thresholding with W = 0.
 
-    Consequences: If some θ_j is exactly zero, Algorithm 1 as printed can violate the constraint ‖W_j‖∞ ≤
-    M|θ_j|, and can count a feature as dropped although its W_j is not zero.
+    Consequences: If some θ_j is exactly zero, Algorithm 1, which uses Hier-Prox as printed, can violate the
+    constraint ‖W_j‖∞ ≤ M|θ_j|, and can count a feature as dropped although its W_j is not zero.
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
@@ -106,8 +111,8 @@ def test_hier_prox_returns_the_global_minimum(check):
 @claim("LN-alg-2-search", "Algorithm 2, line 7", "proof, exact", HOLDS)
 @mutants("levels")
 def test_the_search_ends_and_all_hits_agree(check):
-    """There is an m in 0, …, K with |W_(m+1)| ≤ w_m ≤ |W_(m)|, where w_m = M/(1 + mM²)·S_λ(|θ| + M·Σ_{i≤m}
-    |W_(i)|).
+    """The search in line 7 of Algorithm 2 ends: there is an m in 0, …, K with |W_(m+1)| ≤ w_m ≤ |W_(m)|,
+    where w_m = M/(1 + mM²)·S_λ(|θ| + M·Σ_{i≤m} |W_(i)|).
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, and θ and W are arbitrary. |W_(1)| ≥ … ≥ |W_(K)| are the sorted sizes of
     the entries, W_(0) = ∞, W_(K+1) = 0, and S_λ is soft-thresholding.
@@ -137,8 +142,8 @@ def test_problem_3_is_not_convex(check):
     Hypotheses: M > 0, and W_j has K ≥ 1 entries. (For M = 0 the problem is convex.)
 
     Consequences: If θ_j = 0 and λ < M‖W_j‖₁, two points (±b*, W*) are optimal, and their midpoint (0, W*)
-    violates the constraint. The operator is discontinuous there. For a fixed sign of b, the problem is
-    convex, and the operator is firmly nonexpansive.
+    violates the constraint. The proximal operator is discontinuous at such (θ_j, W_j). For a fixed sign of b,
+    the problem is convex, and the operator is firmly nonexpansive.
     """
 
     def midpoint_is_infeasible(problem):
@@ -157,12 +162,12 @@ def test_problem_3_is_not_convex(check):
 @claim("LN-sec-4.2-decomposable", "section 4.2; Appendix B", "exact, float", HOLDS)
 @mutants("sl.hier_prox")
 def test_the_problem_decomposes_across_features(check):
-    """The proximal problem decomposes across features into d problems (3), one for each feature j: min ½(θ_j
-    − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
+    """LassoNet's proximal problem decomposes across features into d problems (3), one for each feature j: min
+    ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
 
     Hypotheses: The number d of features is arbitrary, λ ≥ 0 and M ≥ 0.
 
-    Tolerance: The results for single features and for all features together must be equal. They may differ
+    Tolerance: The results for single features and for all features together must be equal. Both may differ
     from the exact minimiser by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
 

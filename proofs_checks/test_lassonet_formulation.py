@@ -5,15 +5,15 @@ print, g_W is a feed-forward network, and only its first layer W^(1) enters the 
 
     minimise  L(θ, W) + λ‖θ‖₁   subject to  ‖W_j^(1)‖∞ ≤ M|θ_j|,       f(x) = θᵀx + g_W(x).        (2)
 
-The paper says the following. θ_j = 0 gives W_j = 0. M = 0 recovers exactly the Lasso. M → ∞ recovers a
-standard unregularized feed-forward network. The constraint budgets the non-linearity of feature j by |θ_j|,
-and M controls the relative strength of the two parts. The linear component is promoted above the nonlinear
-one.
+The paper says the following. If θ_j = 0, then W_j = 0. M = 0 recovers exactly the Lasso, and M → ∞ a standard
+unregularized feed-forward network. The constraint bounds the non-linearity of feature j by |θ_j|, and M
+controls the relative strength of the linear and the nonlinear part. The problem favours the linear part.
 
-The results are these. For M = 0, W^(1) = 0, and g_W is a constant: 0 without biases, and a free intercept
-with them. As M → ∞, the penalty λ‖θ‖₁ remains. The constraint does not limit the functions that can be
-represented: hidden units can be rescaled until the constraint holds, and two of them can carry any linear
-part free of charge. The proofs: docs/proofs/lassonet.md, 4. The checks are exact.
+The checks show the following. For M = 0, W^(1) = 0, and g_W is a constant: 0 without biases, and a free
+intercept with biases. As M → ∞, the penalty λ‖θ‖₁ remains. The constraint does not limit the functions that
+can be represented: hidden units can be rescaled until the constraint holds, and two additional units can
+carry any linear part without a penalty. The proofs are in section 4 of docs/proofs/lassonet.md. The checks
+are exact.
 """
 
 from fractions import Fraction
@@ -46,20 +46,28 @@ HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 def rescaled(theta, W, out, M):
-    """Return an equal network that satisfies the constraint, for θ without zeros."""
+    """Return the weights of an equal network that satisfies the constraint ‖W_j‖∞ ≤ M|θ_j|, for θ without
+    zeros.
+
+    The first layer is multiplied by a constant, and the outgoing weights are divided by it.
+    """
     largest = max((abs(w) for row in W for w in row), default=0)
     c = min(ONE, M * min(map(abs, theta)) / largest) if largest else ONE
     return [[c * w for w in row] for row in W], [b / c for b in out]
 
 
 def within(theta, W, M):
-    """Return whether ‖W_j‖∞ ≤ M|θ_j| for all j."""
+    """Return whether a network satisfies LassoNet's constraint ‖W_j‖∞ ≤ M|θ_j| for every feature j."""
     return all(abs(w) <= M * abs(t) for t, row in zip(theta, W, strict=True) for w in row)
 
 
 @st.composite
 def networks(draw, d=3, K=3):
-    """Draw (θ, W, outgoing weights) of small integers."""
+    """Draw a network with at most d inputs and K hidden units: θ, the first layer W, and the outgoing
+    weights.
+
+    All weights are small integers.
+    """
     d, K = draw(st.integers(1, d)), draw(st.integers(1, K))
     numbers = st.lists(POINT, min_size=d, max_size=d)
     W = draw(st.lists(st.lists(POINT, min_size=K, max_size=K), min_size=d, max_size=d))
@@ -67,7 +75,7 @@ def networks(draw, d=3, K=3):
 
 
 def points(n):
-    """Return n points of small integers in R³."""
+    """Return a strategy that draws n points in ℝ³ with small integer coordinates."""
     return st.lists(st.lists(POINT, min_size=3, max_size=3), min_size=n, max_size=n)
 
 
@@ -77,14 +85,14 @@ def test_zero_theta_is_no_feature(check):
     """θ_j = 0 implies W_j = 0, and then f does not depend on x_j. So a feature is not used if and only if θ_j
     = 0.
 
-    Hypotheses: θ and W satisfy the constraint ‖W_j‖∞ ≤ M|θ_j| with M ≥ 0. The check uses the results of the
-    proximal operator.
+    Hypotheses: θ and W satisfy the constraint ‖W_j‖∞ ≤ M|θ_j| with M ≥ 0. The check uses weights that the
+    proximal operator Hier-Prox returns.
 
-    Consequences: In floating point, the statement requires an operator whose results satisfy the constraint.
-    The results of Algorithm 2 as printed need not (LN-alg-2).
+    Consequences: In floating point, the statement requires a proximal operator whose results satisfy the
+    constraint. The results of Algorithm 2 as printed can violate it (ledger id LN-alg-2).
 
-    Tolerance: The constraint and zeros are checked exactly. θ may be off by 16 eps·K·(|θ| + λ + (1 + M)‖W‖₁)
-    for K hidden units.
+    Tolerance: The constraint and zeros are checked exactly. θ may have an error of 16 eps·K·(|θ| + λ + (1 +
+    M)‖W‖₁) for K hidden units.
     """
 
     def unused(drawn):
@@ -107,10 +115,7 @@ def test_zero_theta_is_no_feature(check):
 
 @st.composite
 def lasso_solutions(draw):
-    """Draw integers X, y, β, λ such that β is a solution of the Lasso.
-
-    The solution has |⟨X_j, y − Xβ⟩| ≤ λ, with equality and the sign of β_j if β_j ≠ 0.
-    """
+    """Draw integers X, y, β and λ such that β is a solution of min ½‖y − Xβ‖² + λ‖β‖₁."""
     n, d = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     X = np.array(draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
     r = np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
@@ -123,7 +128,7 @@ def lasso_solutions(draw):
 
 
 def solves_the_lasso(X, y, beta, lam):
-    """Return whether the optimality conditions of ½‖y − Xβ‖² + λ‖β‖₁ hold, in integers."""
+    """Return whether β satisfies the optimality conditions of min ½‖y − Xβ‖² + λ‖β‖₁, in integers."""
     c = X.T @ (y - X @ beta)
     return bool(np.all(np.abs(c) <= lam) and np.all(c[beta != 0] == lam * np.sign(beta[beta != 0])))
 
@@ -134,14 +139,18 @@ def test_without_hierarchy_it_is_the_lasso(check):
     """For M = 0, problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j^(1)‖∞ ≤ M|θ_j|, is the Lasso: W^(1) = 0, f(x) =
     θᵀx, and the proximal step is soft-thresholding.
 
-    Hypotheses: The network g_W has no biases (with biases g_W(0) is a free intercept), and the loss is the
-    squared loss.
+    Hypotheses: f(x) = θᵀx + g_W(x), and the loss is the squared loss. The network g_W with the first layer
+    W^(1) has no biases. With biases, g_W(0) would be a free intercept.
 
-    Consequences: Algorithm 2 itself divides by M, and so fails for M = 0 (LN-alg-2).
+    Consequences: Algorithm 2, which computes the proximal step, divides by M, and so fails for M = 0 (ledger
+    id LN-alg-2).
     """
 
     def fixed(X, y, beta, lam, W):
-        """Return whether the proximal gradient step stays at β; None if the network is not f(x) = θᵀx."""
+        """Return whether the proximal gradient step of LassoNet with M = 0 leaves β unchanged.
+
+        Return None if the network after the step is not f(x) = θᵀx.
+        """
         alpha = 2.0**-6
         step = sl.hier_prox(beta + alpha * (X.T @ (y - X @ beta)), W, lam=alpha * lam, M=0.0)
         value = network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta))
@@ -160,7 +169,9 @@ def test_without_hierarchy_it_is_the_lasso(check):
 
 
 def one_unit(theta, w, a):
-    """Return ½Σ(x − f(x))² for f(x) = θx + a·relu(wx) on the data y = x at x = ±1."""
+    """Return the loss of a network with one hidden unit, ½Σ(x − f(x))² over x = ±1 for f(x) = θx +
+    a·relu(wx).
+    """
     return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (ONE, -ONE)) / 2
 
 
@@ -176,8 +187,8 @@ def test_as_M_grows(check):
     tends to (S_λ(θ), W), where S_λ is soft-thresholding, and equals this limit as soon as M(|θ_j| − λ) ≥
     ‖W_j‖∞.
 
-    Consequences: For M = ∞ itself, the problem of the proximal step has no minimiser if |θ_j| ≤ λ and W_j ≠
-    0.
+    Consequences: For M = ∞, the constraint is W_j = 0 if θ_j = 0. Then the problem of the proximal step has
+    no minimiser if |θ_j| ≤ λ and W_j ≠ 0.
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + 2‖W‖₁).
     """
@@ -211,9 +222,10 @@ def test_as_M_grows(check):
 
 
 def fits_the_modulus(theta, M):
-    """Return whether a network within the constraint has f(x) = |x| at x = ±1.
+    """Return whether a network with two hidden units and the given θ satisfies the constraint and is f(x) =
+    |x| at x = ±1.
 
-    Its outgoing weights are ((1 − θ)/(Mθ), (1 + θ)/(Mθ)).
+    The constraint is ‖W‖∞ ≤ M|θ|.
     """
     w = M * theta
     W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
@@ -236,15 +248,16 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
     components”
 
     Hypotheses: The network has one hidden ReLU layer and free outgoing weights, as in the experiments, and M
-    > 0. For the infimum, the loss L is continuous (the paper also lists the misclassification rate). Problem
-    (2) is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
+    > 0. The statement on the infimum assumes that the loss L is continuous. (The paper also lists the
+    misclassification rate, which is not.) Problem (2) is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
 
     Instead: Hidden units can be rescaled freely. For every network that has θ_j ≠ 0 wherever W_j ≠ 0, there
     is an equal network within the constraint. The infimum of (2) equals the infimum of L + λ‖θ‖₁ without the
     constraint, and is the same for every M > 0.
 
-    Consequences: Problem (2) need not have a minimiser: in the witness its infimum is 0, while the only point
-    with ‖θ‖₁ = 0 has loss 1. The implication θ_j = 0 ⟹ W_j = 0 is true, and the proximal operators are right.
+    Consequences: Problem (2) need not have a minimiser. In the counterexample its infimum is 0, but the only
+    point with ‖θ‖₁ = 0 has loss 1. The implication θ_j = 0 ⟹ W_j = 0 is true, and the proximal operators of
+    the paper are right.
 
     Unchecked: The effect of M along the training path, where weights start small and training stops early, is
     not checked.
@@ -271,9 +284,10 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
 
 
 def without_linear_part(theta, W, out, M, delta):
-    """Return the same function with θ = (δ, …, δ) and two more units, which carry ⟨θ − δ1, x⟩.
+    """Return an equal network with θ = (δ, …, δ), in which two additional hidden units carry the rest of the
+    linear part.
 
-    The new network satisfies the constraint.
+    The new network satisfies the constraint ‖W_j‖∞ ≤ Mδ.
     """
     small = [delta] * len(theta)
     wider = [[*row, t - delta, delta - t] for t, row in zip(theta, W, strict=True)]
@@ -289,7 +303,7 @@ def without_linear_part(theta, W, out, M, delta):
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
     """If two networks within the constraint ‖W_j‖∞ ≤ M|θ_j| are the same linear function, problem (2) does
-    not prefer a network that carries this function in its hidden units.
+    not prefer the network that represents this function by its hidden units.
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”
 
@@ -297,16 +311,17 @@ def test_the_linear_part_moves_to_the_hidden_units(check):
     is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
 
     Instead: The penalty applies only to the linear part θ. With two more hidden units, every function f is
-    attained within the constraint, at the same loss, and with ‖θ‖₁ as small as desired. So, for λ > 0 and M >
-    0, the infimum of (2) over networks with K + 2 units is at most the infimum of L over networks with K
-    units and a skip layer, without penalty or constraint.
+    attained within the constraint, at the same loss, and with ‖θ‖₁ as small as desired. So the infimum of (2)
+    over networks with K + 2 units is at most the infimum of L alone over networks with K units and a skip
+    layer, without the constraint.
 
     Consequences: Section 3.1 says: "A penalty is introduced … that encourages feature sparsity". But if the
     number of units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of
     (2) equals the infimum of L for every λ, and no θ_j is 0 in the networks that approach it. With too few
     units the penalty does increase the infimum (LN-sec-3.2-M-infinity).
 
-    Unchecked: Training is not checked; it ends before the outgoing weights are of order 1/‖θ‖₁.
+    Unchecked: Training is not checked. In practice it ends before the outgoing weights are as large as
+    1/‖θ‖₁, which the construction needs.
     """
     delta, line = Fraction(1, 1000), ([ONE], [[]], [])
     theta, W, out = without_linear_part(*line, ONE, delta)

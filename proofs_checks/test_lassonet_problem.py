@@ -1,4 +1,5 @@
-"""Problem (1): is the choice of features hard? And is the group Lasso on input weights a case of LassoNet?
+"""Problem (1) of the LassoNet paper: is the choice of features hard? And is the group Lasso a case of
+LassoNet?
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2 and 2. In print
 
@@ -11,17 +12,17 @@ and generalizes" the group Lasso penalty on the input weights of a network (Feng
 and (1) is least squares. With the bound |S| ≤ k the problem is hard. To see this, let C_1, …, C_d be sets of
 three among 3m elements, X_ij = 1 if i ∈ C_j and 0 otherwise, y = (1, …, 1) and k = m. Then
 
-    min_{|S| ≤ m} ‖y − X_Sβ‖² = 0   if and only if   m of the sets cover every element exactly once
+    min_{|S| ≤ m} ‖y − X_Sβ‖² = 0   if and only if   m of the sets cover every element exactly once.
 
-This is exact cover by 3-sets, which is NP-complete (Garey and Johnson 1979); the reduction is Natarajan's
-(SIAM J. Comput. 24, 1995). Given an exact cover, β = 1 on its m sets is a solution. Conversely, let Xβ = y
-with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, so these m sets of three are
-disjoint.
+The problem on the right, exact cover by 3-sets, is NP-complete (Garey and Johnson 1979). The reduction is
+Natarajan's (SIAM J. Comput. 24, 1995). Given an exact cover, β = 1 on its m sets is a solution. Conversely,
+let Xβ = y with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, so these m sets of
+three are disjoint.
 
-*Group Lasso.* Problem (3), which Hier-Prox solves, is min ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| over b and z with
-‖z‖∞ ≤ M|b|. Let θ_j = 0, w = M|b| and λ = κM. Then (3) is the problem min ½‖W_j − z‖² + κw + w²/(2M²) over w
-and z with ‖z‖∞ ≤ w. The best z is W_j with its entries clipped at w. Let w_M be the best w. The proximal
-operator of κ‖·‖∞ also clips the entries of W_j, at a number w_∞. If w_M > 0, then
+*Group Lasso.* Hier-Prox, the proximal step of LassoNet, solves problem (3), min ½(θ_j − b)² + ½‖W_j − z‖² +
+λ|b| over ‖z‖∞ ≤ M|b|. At θ_j = 0, with w = M|b|, this is min ½‖W_j − z‖² + (λ/M)w + w²/(2M²) over ‖z‖∞ ≤ w.
+Let λ = κM. The solution z clips the entries of W_j at a level w_M, and the proximal operator of κ‖·‖∞ clips
+them at a level w_∞. If w_M is not 0, the two levels satisfy
 
     Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
 
@@ -42,24 +43,24 @@ from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 
 
 def incidence(sets, n):
-    """Return the matrix with X_ij = 1 if i ∈ C_j."""
+    """Return the incidence matrix of some sets on n elements: entry (i, j) is 1 if set j contains element i,
+    and 0 otherwise.
+    """
     return np.array([[float(i in C) for C in sets] for i in range(n)])
 
 
 def has_exact_cover(sets, elements):
-    """Return whether some of the sets are disjoint and have the elements as their union.
-
-    One of these sets must contain the least element, so the search branches over the sets that contain it.
-    """
+    """Return whether some of the sets are disjoint and have the elements as their union."""
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
     return not left or any(has_exact_cover(sets, left - C) for C in fitting)
 
 
 def is_fitted(sets, n):
-    """Return whether n/3 of the columns leave no residual, exactly; None if `sl.best_subset` disagrees.
+    """Return whether n/3 columns of the incidence matrix of some sets fit the vector of ones exactly.
 
-    ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27. Therefore it is 0 or at least 1/27.
+    Return None if `sl.best_subset` disagrees. A squared residual is 0 or at least 1/27, because its
+    denominator is a determinant of at most 3^(n/3) ≤ 27.
     """
     X, y, k = incidence(sets, n), np.ones(n), min(n // 3, len(sets))
     A, b = rational(X), rational(y)
@@ -69,8 +70,10 @@ def is_fitted(sets, n):
 
 @st.composite
 def families(draw):
-    """Draw different sets of three among six or nine elements; in half of the draws an exact cover is
-    added."""
+    """Draw different sets of three among six or nine elements, and the number of elements.
+
+    In half of the draws, sets that form an exact cover are added.
+    """
     m = draw(st.integers(2, 3))
     triples = st.sampled_from(list(combinations(range(3 * m), 3)))
     sets = draw(st.sets(triples, min_size=1, max_size=6))
@@ -80,7 +83,7 @@ def families(draw):
 
 
 def squares(X, y, S):
-    """Return min ‖y − X_Sβ‖² over β."""
+    """Return the least ‖y − X_Sβ‖² over β, exactly."""
     r = off(rational(X), S, rational(y))
     return (r.transpose() * r)[0, 0]
 
@@ -91,16 +94,16 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
     """The choice of S makes problem (1), min over f ∈ F and S ⊆ {1, …, d} of Ê[ℓ(f(x_S), y)], NP-hard, even
     for linear regression.
 
-    Hypotheses: The loss is the squared loss, and f is linear. The check of the reduction takes every family
-    of at most three 3-sets of six elements (up to the names of the elements), and random families on six or
-    nine elements.
+    Hypotheses: The loss is the squared loss, and f is linear. The check of the reduction takes families of
+    sets of three elements: all families of at most three sets on six elements, up to the names of the
+    elements, and random families on six or nine elements.
 
     Instead: Problem (1) as printed has no bound on |S|, so S = {1, …, d} is optimal, and the problem is least
     squares. With |S| ≤ k it is NP-hard, because exact cover by 3-sets reduces to it.
 
     Consequences: Without a bound on |S|, S = {1, …, d} is optimal for every class F of functions that may
-    ignore a feature. In Amaldi and Kann (1998), whom the paper cites, |S| is part of the problem: they
-    minimise the number of nonzeros of a solution.
+    ignore a feature. The paper by Amaldi and Kann (1998) that is cited is about another problem: to minimise
+    the number of nonzero entries of a solution.
 
     Unchecked: The NP-completeness of exact cover (Garey and Johnson, 1979) is not checked.
 
@@ -128,7 +131,7 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
 
 
 def clipped(u, kappa):
-    """Return the level w = ‖z‖∞ of the minimiser z of ½‖u − z‖² + κ‖z‖∞."""
+    """Return the level at which the proximal operator of κ‖·‖∞ clips the entries of u."""
 
     def value(w):
         beyond = max(w - max(map(abs, u)), 0)  # never the least, and strictly convex with it
@@ -146,13 +149,13 @@ def test_which_group_lasso_is_a_limit(check):
     Reading of: “Feng and Simon (2017) proposed an input-sparse neural network, where the input weights are
     penalized using the group Lasso penalty … our proposed method extends and generalizes this approach”
 
-    Hypotheses: κ > 0, and W_j has K ≥ 2 entries. The check changes one feature and leaves the other layers as
-    they are. “Generalizes” is read as “has as a case”.
+    Hypotheses: κ > 0, and W_j has K ≥ 2 entries. The check is about the step for one feature; the other
+    layers stay as they are. “Generalizes” is read as “has as a case”.
 
     Instead: Hier-Prox clips the entries of W_j and never scales them, so it does not move (3, 4) to (12/5,
-    16/5), as the group Lasso does for κ = 1. With θ_j = 0, λ = κM and M → ∞, Hier-Prox tends to the step of a
-    group Lasso with the norm ‖·‖∞. Hier-Prox clips at a level w_M and this step at a level w_∞, with 0 ≤ w_∞
-    − w_M ≤ w_M/M².
+    16/5), as the group Lasso does for κ = 1. With θ_j = 0, λ = κM and M → ∞, Hier-Prox tends to the proximal
+    step of κ‖·‖∞, which belongs to a group Lasso with another norm. Hier-Prox clips at a level w_M and the
+    proximal step of κ‖·‖∞ at a level w_∞, with 0 ≤ w_∞ − w_M ≤ w_M/M².
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """

@@ -14,15 +14,15 @@ and
 
     W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).                                                  (item 2)
 
-Three things are wrong. (i) Neighbouring intervals in (7) have an end in common, and M‖b_s‖ may be this end.
-Then s is not unique, but b_s is. (ii) Let λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄}. Both ends of the interval
-are 0, and the sum in a_s has terms |U_(i)| − λ̄ ≤ 0. So b_s = 0 may satisfy (7) although b* ≠ 0. The proof
-restricts s to s ≤ s_max ("It suffices to prove the existence and uniqueness of s* ∈ [s_max]"), but the
-proposition does not. (iii) For v = 0 the formula is 0/0. If a_s < 0 there, every b of length −a_s/(1 + sM²)
-is optimal.
+Three things are wrong. (i) Neighbouring intervals in (7) have an end point in common, and M‖b_s‖ may be this
+point. Then s is not unique, but b_s is. (ii) Let λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄}. Then both ends of
+the interval in (7) are 0, and the sum in a_s has terms |U_(i)| − λ̄ ≤ 0. So b_s = 0 may satisfy (7) although
+b* ≠ 0. The proof restricts s to s ≤ s_max ("It suffices to prove the existence and uniqueness of s* ∈
+[s_max]"), but the proposition does not. (iii) For v = 0 the formula is 0/0. If a_s < 0 there, every b of
+length −a_s/(1 + sM²) is optimal.
 
-The corrected proposition and its proof: docs/proofs/lassonet.md, 1. The checks are exact, with ‖v‖ given as a
-rational number.
+The corrected proposition and its proof are in section 1 of docs/proofs/lassonet.md. The checks are exact,
+with ‖v‖ given as a rational number.
 """
 
 from fractions import Fraction
@@ -53,60 +53,71 @@ PENALISED = features(multipliers=(HALF, 1, 2, 3), lam_bars=(0, 0, HALF, 1, 2), l
 
 
 def ordered(problem):
-    """Return the sorted sizes |U_(1)| ≥ … ≥ |U_(K)|."""
+    """Return the absolute values of the entries of U in decreasing order."""
     return sorted(map(abs, problem.u), reverse=True)
 
 
 def threshold(problem, s):
-    """Return S_λ̄(|U_(s)|): zero for s = K + 1, and for s = 0 a number above every M‖b_s‖ here, in place of
-    ∞."""
+    """Return the soft-thresholded size max(|U_(s)| − λ̄, 0) of the s-th largest entry of U.
+
+    For s = K + 1 it is 0. For s = 0 it is a large number in place of ∞.
+    """
     if s == 0:
         return Fraction(10**9)
     return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
 
 
 def a(problem, s):
-    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), as in item 1 of Proposition 1."""
+    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), where |U_(1)| ≥ |U_(2)| ≥ … are the sorted sizes of U."""
     return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
 
 
 def length(problem, s):
-    """Return the length ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) of item 1 of Proposition 1, for v ≠ 0."""
+    """Return the length ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) of the candidate b_s of Proposition 1, for v ≠ 0."""
     return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
 
 
 def in_interval(problem, s):
-    """Return whether condition (7) of Proposition 1 holds for s."""
+    """Return whether s satisfies condition (7) of Proposition 1: M‖b_s‖ lies in the interval that belongs to
+    s.
+
+    The interval is [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], with soft-thresholding S_λ̄ and the sorted sizes
+    |U_(s)|.
+    """
     return threshold(problem, s + 1) <= problem.M * length(problem, s) <= threshold(problem, s)
 
 
 def largest_s(problem):
-    """Return s_max, the number of entries with |U_i| > λ̄."""
+    """Return the number s_max of the entries of U whose absolute value exceeds λ̄."""
     return sum(abs(x) > problem.lam_bar for x in problem.u)
 
 
 def above_lower_end(problem, s):
-    """Return whether the first inequality of condition (7) holds, strictly unless s = s_max."""
+    """Return whether M‖b_s‖ is above the lower end of the interval of condition (7) of Proposition 1.
+
+    If s is the number of entries of U above λ̄, M‖b_s‖ may also equal the lower end.
+    """
     return s == largest_s(problem) or problem.M * length(problem, s) > threshold(problem, s + 1)
 
 
 def solutions_of_7(problem):
-    """Return every s in 0..K that satisfies condition (7) of Proposition 1."""
+    """Return every s in 0, …, K that satisfies condition (7) of Proposition 1, for U with K entries."""
     return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
 
 
 def wrong_solution_of_7(problem):
-    """Return whether some s satisfies condition (7) although its b_s is not the optimum b*."""
+    """Return whether some s satisfies condition (7) of Proposition 1 although its b_s is not optimal."""
     best = best_length(problem)
     return any(length(problem, s) != best for s in solutions_of_7(problem))
 
 
 def as_corrected(problem):
-    """Return whether the corrected proposition holds.
+    """Return whether the corrected Proposition 1 holds for a problem.
 
-    At least one s ≤ s_max satisfies (7), and each s ≤ s_max that satisfies (7) is optimal. Exactly one s ≤
-    s_max satisfies (7) without the lower end of the interval (for s = s_max with it). For λ̄ = 0 every
-    solution of (7) is optimal.
+    Let s_max be the number of entries of U above λ̄. At least one s ≤ s_max must satisfy condition (7), and
+    the b_s of each such s must be optimal. Exactly one s ≤ s_max satisfies (7) without the lower end of its
+    interval (for s = s_max: with the lower end). For λ̄ = 0 the b_s of every s that satisfies (7) must be
+    optimal.
     """
     best, usable = best_length(problem), [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     optimal = usable and all(length(problem, s) == best for s in usable)
@@ -115,33 +126,49 @@ def as_corrected(problem):
 
 
 def optimal_at_v_zero(problem):
-    """Return whether every s ≤ s_max that satisfies condition (7) for v = 0 has the length ‖b_s‖ = ‖b*‖."""
+    """Return whether, for v = 0, the b_s of every s that satisfies condition (7) of Proposition 1 has the
+    optimal length.
+
+    Only s up to the number of entries of U above λ̄ are considered.
+    """
     problem = problem._replace(v=Fraction(0))
     usable = [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     return usable and all(length(problem, s) == best_length(problem) for s in usable)
 
 
 def h(problem, s):
-    """Return h(s) of the proof, M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|), for 1 ≤ s ≤
-    s_max."""
+    """Return h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|), from the proof of Proposition
+    1.
+
+    Here |U_(1)| ≥ |U_(2)| ≥ … are the sorted sizes of U, and 1 ≤ s ≤ #{i : |U_i| > λ̄}.
+    """
     v, _, lam, M, lam_bar = problem
     u = ordered(problem)
     return M * (abs(v) - lam) + lam_bar - u[s - 1] + M**2 * sum(x - u[s - 1] for x in u[:s])
 
 
 def half_open(problem, s):
-    """Return whether h(s) ≤ 0 < h(s + 1) for the h of the proof, with h(0) = −∞ and h(s_max + 1) = ∞."""
+    """Return whether h(s) ≤ 0 < h(s + 1) for the function h in the proof of Proposition 1.
+
+    h(0) counts as −∞, and h(s_max + 1) as ∞, where s_max is the number of entries of U above λ̄.
+    """
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
 def half_open_solutions(problem):
-    """Return every s ≤ s_max with h(s) ≤ 0 < h(s + 1), for the h of the proof."""
+    """Return every s from 0 to s_max with h(s) ≤ 0 < h(s + 1), for the function h in the proof of Proposition
+    1.
+
+    s_max is the number of entries of U above λ̄.
+    """
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
 def corrected_on_small_integers(check):
-    """Check the corrected Proposition 1, and report how often condition (7) has several solutions, or wrong
-    solutions.
+    """Check the corrected Proposition 1 on problems with small integers.
+
+    Report how often several s satisfy condition (7), and how often some s satisfies it although b_s is not
+    optimal.
     """
     drawn = []
 
@@ -158,16 +185,18 @@ def corrected_on_small_integers(check):
 
 
 def gaussian(rng, lam_bar):
-    """Return standard normal v > 0 and U ∈ ℝ³, rounded to three decimals, with λ = ½ and M = 1."""
+    """Return a problem with a standard normal v > 0 and U ∈ ℝ³, rounded to three decimals, and with λ = ½ and
+    M = 1.
+    """
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
     return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
-    """Return the share of `check.cases` Gaussian problems in which condition (7) has a solution s with a
-    wrong b_s.
+    """Return the share of random Gaussian problems in which some s satisfies condition (7) of Proposition 1
+    wrongly.
 
-    The corrected proposition is checked for each of these problems.
+    That is, its b_s is not the optimum. The corrected proposition is checked for each of the problems.
     """
     drawn = [gaussian(check.rng, lam_bar) for _ in range(check.cases)]
     check.over(drawn, as_corrected)
@@ -184,15 +213,16 @@ def test_which_s_gives_the_optimum(check):
     λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂. |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, S_λ̄ is soft-thresholding,
     a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), and b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²).
 
-    Instead: Consider only s ≤ s_max = #{i : |U_i| > λ̄}. For at least one of them, M‖b_s‖ lies in its
-    interval, and every such b_s is b*. For exactly one of them, M‖b_s‖ lies in the interval without its lower
-    end (for s = s_max: with it). For v = 0, any b of length (−a_s)₊/(1 + sM²) is optimal.
+    Instead: Consider only s ≤ s_max = #{i : |U_i| > λ̄}. For at least one such s, M‖b_s‖ lies in the interval
+    of s, and every b_s for which it does equals b*. For exactly one such s, M‖b_s‖ lies in the interval
+    without the lower end (for s = s_max: with the lower end). For v = 0, any b of length (−a_s)₊/(1 + sM²) is
+    optimal.
 
     Consequences: Algorithms 2 and 4 are right for v ≠ 0 and M > 0. LassoNet uses only λ̄ = 0. In this case an
-    s beyond s_max gives no wrong result, because a_s = a_{s_max}, and the algorithms' words 'the first m'
-    need no uniqueness. For Gaussian data, (7) also has a solution s with a wrong b_s in about 10 % of cases
-    for λ̄ = ½, and in nearly half of the cases for λ̄ = 1. At v = 0 the proximal operator is set-valued, and
-    an implementation must choose.
+    s above s_max gives no wrong result, because a_s = a_{s_max}. The algorithms take 'the first m' that
+    satisfies the condition, and so need no uniqueness. For Gaussian data and λ̄ = ½, in about 10 % of the
+    problems some s > s_max satisfies the printed condition although its b_s is not optimal; for λ̄ = 1 in
+    nearly half of the problems. For v = 0 there are several optimal b, and an implementation must choose one.
     """
     tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
@@ -225,10 +255,10 @@ def test_the_optimal_W(check):
     Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, v and U are arbitrary, and b* is any optimal b. The problem is min ½(‖v −
     b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂, and S_λ̄ is soft-thresholding.
 
-    Consequences: The problem with λ̄ is the problem without λ̄ for S_λ̄(U) in place of U, so `sl.hier_prox(v,
-    S_λ̄(U))` solves it.
+    Consequences: The problem with λ̄ > 0 has the same solution as the problem with λ̄ = 0 and with S_λ̄(U) in
+    place of U. Therefore `sl.hier_prox(v, S_λ̄(U))` solves it.
 
-    Tolerance: The result of sl.hier_prox may be off by 16 eps·(|v| + λ + (1 + M)‖U‖₁).
+    Tolerance: The result of sl.hier_prox may have an error of 16 eps·(|v| + λ + (1 + M)‖U‖₁).
     """
 
     def clipped_and_thresholded(problem):
@@ -245,8 +275,8 @@ def test_the_optimal_W(check):
 @claim("LN-prop-1-h-increases", f"{APPENDIX}, proof of (a): 'h is increasing'", "proof, exact", HOLDS)
 @mutants("h")
 def test_h_does_not_decrease(check):
-    """The function h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s ≤
-    s_max.
+    """In the proof of Proposition 1, the function h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| −
+    |U_(s)|) does not decrease as s increases to s_max.
 
     Hypotheses: |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, and s_max = #{i : |U_i| > λ̄}. The word
     'increasing' is read in the weak sense: if |U_(s)| = |U_(s+1)|, then h(s) = h(s + 1).
@@ -270,14 +300,16 @@ def test_h_does_not_decrease(check):
 def test_h_decides_half_open_intervals(check):
     """For s ≤ s_max, M‖b_s‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 < h(s + 1).
 
-    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0. The notation is that of LN-prop-1, with s_max = #{i : |U_i| > λ̄} and
-    h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|).
+    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0. As in Proposition 1, |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, S_λ̄
+    is soft-thresholding, a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), and b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²). Moreover
+    s_max = #{i : |U_i| > λ̄} and h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|).
 
-    Instead: h(s) ≤ 0 < h(s + 1) holds if and only if M‖b_s‖ lies in the interval without its lower end (for s
-    = s_max: with it), and h(s) ≤ 0 ≤ h(s + 1) if and only if it lies in the closed interval.
+    Instead: h(s) ≤ 0 < h(s + 1) holds if and only if M‖b_s‖ lies in the interval without the lower end (for s
+    = s_max: with the lower end). h(s) ≤ 0 ≤ h(s + 1) holds if and only if M‖b_s‖ lies in the closed interval.
 
-    Consequences: The uniqueness of s in condition (7), that M‖b_s‖ lies in the closed interval, is false, and
-    so is the uniqueness in Proposition 1. The s with h(s) ≤ 0 < h(s + 1) is unique and gives b*.
+    Consequences: Condition (7) of Proposition 1 requires that M‖b_s‖ lies in the closed interval. The printed
+    claim that only one s satisfies it is false. The s with h(s) ≤ 0 < h(s + 1) is unique, and its b_s is the
+    optimum.
     """
     tie = feature(1, [1], 0, 1)
     check.refutes(
@@ -300,14 +332,21 @@ def test_h_decides_half_open_intervals(check):
 
 
 def F_s(problem, s, b, inner):
-    """Return ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖, the F_s(b) of the proof, given ‖b‖ and ⟨v, b⟩."""
+    """Return F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ from the proof of Proposition 1.
+
+    The arguments are `b` = ‖b‖ and `inner` = ⟨v, b⟩. a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄) with the sorted sizes
+    |U_(i)|.
+    """
     v, M = problem.v, problem.M
     c = 1 + s * M**2
     return c * (b**2 - 2 * inner / c + v**2 / c**2) / 2 + a(problem, s) * b
 
 
 def F(problem, b, inner):
-    """Return F(b) = ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖ + λ̄‖W‖₁ for the best W, given ‖b‖ and ⟨v, b⟩."""
+    """Return the minimum F(b) over W of the objective of Proposition 1, subject to ‖W‖∞ ≤ M‖b‖.
+
+    The objective is ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖ + λ̄‖W‖₁. The arguments are `b` = ‖b‖ and `inner` = ⟨v, b⟩.
+    """
     v, u, lam, M, lam_bar = problem
     W = [best_z(x, M * b, lam_bar) for x in u]
     squares = v**2 - 2 * inner + b**2 + sum((x - z) ** 2 for x, z in zip(u, W, strict=True))
@@ -319,7 +358,10 @@ PARTS = st.fractions(0, 1, max_denominator=6)
 
 
 def interval(problem, s, longest):
-    """Return the interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length of `longest`."""
+    """Return the interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] of condition (7), cut off at `longest`.
+
+    S_λ̄ is soft-thresholding, and |U_(s)| the s-th largest size of an entry of U.
+    """
     low = threshold(problem, s + 1)
     return low, min(threshold(problem, s), low + longest)
 
@@ -327,14 +369,16 @@ def interval(problem, s, longest):
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
 @mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
-    """Let F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖. If M‖b‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
-    then F(b) = F_s(b) + r_s with an r_s that does not depend on b. Over all b, F_s has its global minimum at
-    b_s.
+    """For M‖b‖ in the interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = F_s(b) + r_s with an r_s that does
+    not depend on b. Here F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖, and over all b, F_s has its global
+    minimum at b_s.
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0 and s ≤ s_max = #{i : |U_i| > λ̄}. F(b) is the minimum over W of ½(‖v
-    − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ subject to ‖W‖∞ ≤ M‖b‖₂; the other notation is that of LN-prop-1.
+    − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ subject to ‖W‖∞ ≤ M‖b‖₂. As in Proposition 1, |U_(1)| ≥ … ≥ |U_(K)| are
+    the sorted sizes, S_λ̄ is soft-thresholding, a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), and b_s = (1 − a_s/‖v‖)₊
+    v/(1 + sM²).
 
-    Unchecked: M = 0 is not checked. For M = 0, w = M‖b‖ is always 0, and the statement is about the s with
+    Unchecked: M = 0 is not checked. For M = 0, M‖b‖ is always 0, and the statement is about the s with
     S_λ̄(|U_(s+1)|) = 0.
     """
 
@@ -361,15 +405,17 @@ def test_the_parabolas_of_F(check):
 @claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
 @mutants("at_length", "a")
 def test_f_falls_and_rises(check):
-    """Let f(w) = min F over M‖b‖ = w and w_s = M(‖v‖ − a_s)/(1 + sM²). On the interval [S_λ̄(|U_(s+1)|),
-    S_λ̄(|U_(s)|)], f(w) = (1 + sM²)/(2M²)·(w − w_s)² + r'_s with a constant r'_s. In this interval f is
-    strictly increasing for s < s* and strictly decreasing for s > s*. Moreover w_s ≤ S_λ̄(|U_(s+1)|) for s <
-    s*, and w_s > S_λ̄(|U_(s)|) for s > s*.
+    """Let f(w) be the minimum of F(b) over the b with M‖b‖ = w, and let w_s = M(‖v‖ − a_s)/(1 + sM²). On the
+    interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], f(w) = (1 + sM²)/(2M²)·(w − w_s)² + r'_s with a constant r'_s.
+    In this interval f is strictly increasing for s < s* and strictly decreasing for s > s*. Moreover w_s ≤
+    S_λ̄(|U_(s+1)|) for s < s*, and w_s > S_λ̄(|U_(s)|) for s > s*.
 
-    Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0 and s ≤ s_max. F is the function of LN-prop-1-parabolas,
-    the other notation is that of LN-prop-1 and LN-prop-1-h, and s* is the s with h(s*) ≤ 0 < h(s* + 1).
+    Hypotheses: M > 0, v ≠ 0 and s ≤ s_max = #{i : |U_i| > λ̄}. F(b) is the minimum over W of ½(‖v − b‖² + ‖U
+    − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ subject to ‖W‖∞ ≤ M‖b‖₂. |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, S_λ̄ is
+    soft-thresholding, and a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄). s* is the s with h(s) ≤ 0 < h(s + 1), where
+    h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|).
 
-    Consequences: Point (b) of the proof follows: b_{s*} is the global minimum.
+    Consequences: Point (b) of the proof of Proposition 1 follows: F has its global minimum at b_{s*}.
     """
 
     def as_stated(problem):
@@ -400,12 +446,13 @@ def test_f_falls_and_rises(check):
 @mutants("best_z", "best_length")
 def test_multipliers_exist(check):
     """The problem of minimising ½‖U − W‖² + λ̄‖W‖₁ over |W_j| ≤ w = M‖b*‖₂ satisfies Slater's condition. The
-    paper's condition (6) has multipliers s_j ≥ 0 (the paper's letter; not the index s).
+    optimality condition (6) in the paper has multipliers s_j ≥ 0.
 
-    Hypotheses: λ, λ̄ ≥ 0 and M ≥ 0. Slater's condition is the one for affine constraints ±W_j ≤ w, which
-    requires only a feasible point (W = 0). If w = 0, there is no strictly feasible point.
+    Hypotheses: λ, λ̄ ≥ 0 and M ≥ 0. The constraints ±W_j ≤ w are affine. For affine constraints, Slater's
+    condition requires only a feasible point, such as W = 0. If w = 0, there is no strictly feasible point.
 
-    Consequences: Equation (5) is right. The numbers s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
+    Consequences: Equation (5) for the optimal W, which follows from condition (6), is right. The numbers s_j
+    = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
     """
 
     def multipliers(problem):

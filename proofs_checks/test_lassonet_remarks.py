@@ -1,19 +1,20 @@
-"""Sentences of LassoNet around its method: filters, the cost of other methods, refitting, imputation.
+"""Sentences of the LassoNet paper on filters, the cost of other methods, refitting, and imputation.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2, 4.1, 4.4, 5.1,
 5.2 and 7, Figure 4 and Appendix A; its code at https://github.com/lasso-net/lassonet.
 
-*Filters.* A score of a single feature is a function of the joint frequencies of this feature and y. Let y be
-the product of m ≥ 2 of d signs, on all rows of {−1, 1}^d. Then each feature is independent of y, whether or
-not it is one of the m. Therefore every such score is the same for all d features. The maximum mean
-discrepancy of a set S of features, with the kernel (1 + ⟨x_S, z_S⟩)^m, expands into squared differences of
-the class means of products of at most m features of S. This discrepancy is positive if S contains all of the
-m features, and 0 otherwise.
+*Filters.* A score of a single feature is a function of the joint frequencies of this feature and y. Let the
+rows be all vectors in {−1, 1}^d, and let y be the product of m ≥ 2 of the d features. Then each feature is
+independent of y, whether or not it is a factor of y. Therefore every such score is the same for all d
+features. Now consider a score of a set S of features, the maximum mean discrepancy of the two classes with
+the kernel (1 + ⟨x_S, z_S⟩)^m. To expand it, take all products of at most m features of S. The discrepancy is
+a weighted sum over these products: the two class means of a product are subtracted and the difference is
+squared. So it is positive if S contains all m factors of y, and 0 otherwise.
 
-*Imputation.* The predictor of Z_j from the other columns with the least mean squared error is the conditional
-mean E[Z_j | others]. An affine predictor has the same error if and only if this mean is an affine function of
-the other columns. On the circle x² + y² = 25 the conditional mean is 0, by symmetry, so that no predictor of
-x from y is better than a constant.
+*Imputation.* Let a column Z_j be predicted from the other columns. The predictor with the least mean squared
+error is the conditional mean E[Z_j | other columns]. An affine predictor has the same error if and only if
+this mean is an affine function of the other columns. On the circle x² + y² = 25 the conditional mean is 0, by
+symmetry, so that no predictor of x from y is better than a constant.
 """
 
 import functools
@@ -32,21 +33,27 @@ from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, NEEDS_DATA, OPEN, claim, c
 
 
 def mean(values):
-    """Return the mean, exactly."""
+    """Return the mean of the values as an exact fraction."""
     values = list(values)
     return Fraction(sum(values)) / len(values)
 
 
 def fisher_score(x, y):
-    """Return Σ n_c(μ_c − μ)²/Σ n_cσ_c², for class variances σ_c² that are not all zero."""
+    """Return the Fisher score Σ n_c(μ_c − μ)²/Σ n_cσ_c² of a feature x for the classes y.
+
+    The sums are over the classes c with n_c rows, mean μ_c and variance σ_c². μ is the mean of all rows. Some
+    variance must be positive.
+    """
     classes = [[a for a, c in zip(x, y, strict=True) if c == name] for name in sorted(set(y))]
     between = sum(len(part) * (mean(part) - mean(x)) ** 2 for part in classes)
     return between / sum((a - mean(part)) ** 2 for part in classes for a in part)
 
 
 def discrepancy(rows, y, S, degree):
-    """Return the squared distance of the mean embeddings of two classes for the kernel (1 + ⟨x_S,
-    z_S⟩)^degree."""
+    """Return the squared maximum mean discrepancy of two classes, y = −1 and y = 1, on the features in S.
+
+    The kernel is (1 + ⟨x_S, z_S⟩)^degree.
+    """
     first, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
 
     def kernel(A, B):
@@ -56,7 +63,7 @@ def discrepancy(rows, y, S, degree):
 
 
 def signs_and_product(d, group):
-    """Return all rows of {−1, 1}^d, and the product of the features of a group."""
+    """Return all rows in {−1, 1}^d, and for each row the product of the features in `group`."""
     rows = list(product((-1, 1), repeat=d))
     return rows, [prod(row[j] for j in group) for row in rows]
 
@@ -65,14 +72,14 @@ def signs_and_product(d, group):
 @mutants("fisher_score", "discrepancy")
 def test_filters_and_interactions(check):
     """A filter that evaluates individual features does not detect features that predict y only together with
-    others. Each of them has the same joint frequencies with y as a feature without influence, and the Fisher
-    score 0.
+    other features. Each such feature has the same joint frequencies with y as a feature without influence on
+    y, and the Fisher score 0.
 
     Reading of: “since filter methods evaluate individual features, they generally do not detect features that
     participate mainly in interactions with other features”
 
-    Hypotheses: A filter is a score of one feature and y. The response y is the product of m ≥ 2 of d ≤ 4
-    signs, on all 2^d rows.
+    Hypotheses: A filter is a score of one feature and y. The rows are all 2^d rows of d ≤ 4 signs ±1, and y
+    is the product of m ≥ 2 of the signs.
 
     Consequences: If each feature also predicts y by itself, as for y = min(x_1, x_2), its Fisher score is
     positive. A filter that evaluates sets of features, for example by the maximum mean discrepancy, detects
@@ -98,15 +105,16 @@ def test_filters_and_interactions(check):
 
 
 def fisher_selections(columns, y, sizes):
-    """Return the selection of each size by one ranking of the Fisher scores, and the number of scores
-    computed."""
+    """Return the k features with the largest Fisher scores for each k in `sizes`, and the number of computed
+    scores.
+    """
     scores = [fisher_score(x, y) for x in columns]
     ranking = sorted(range(len(scores)), key=lambda j: -scores[j])
     return [ranking[:k] for k in sizes], len(scores)
 
 
 def drawn_table(rng):
-    """Draw integer columns that vary within a class, and the two classes of the rows."""
+    """Draw integer columns, each of which varies within a class, and the classes of the rows, 0 or 1."""
     y = [0, 0, 0, 1, 1, *map(int, rng.integers(0, 2, 3))]
     columns = [tuple(map(int, x)) for x in rng.integers(-3, 4, (int(rng.integers(1, 6)), len(y)))]
     return [(x[0] + 1, x[0], *x[2:]) for x in columns], y
@@ -123,14 +131,14 @@ def test_one_ranking_serves_every_size(check):
     input k, the number of features to select, and need to run from scratch for different values of k”
 
     Hypotheses: Of the three methods in the figures, only the Fisher score is checked. Its cost is the number
-    of scores that it computes. For each k, the set with the largest sum of scores is also found by a separate
-    search.
+    of scores that it computes. For each k, the check compares the selection with the set of k features that
+    has the largest sum of scores, which it finds by trying all sets.
 
-    Consequences: The Fisher score is an exception: its scores do not depend on k, and the first k features of
-    one ranking are the selection for k. Principal feature analysis makes k clusters, so it needs a run for
-    each k. The cost in the experiments was indeed a multiple, because the released evaluate.py calls each of
-    the three methods again for each of five k. The learners are trained again for each k, also after
-    LassoNet.
+    Consequences: The Fisher score is an exception: its scores do not depend on k, and the selection for k
+    consists of the first k features of one ranking. Principal feature analysis makes k clusters, so it needs
+    a run for each k. The cost in the experiments was indeed a multiple, because the released evaluate.py runs
+    each of the three methods again for each of five k. After the selection, the learners are trained for each
+    k; this also applies to LassoNet.
 
     Unchecked: HSIC-Lasso is not checked. Its path may contain the selections for smaller k, so it is open
     whether one or two of the three methods need a run for each k. Methods that are not in the figures, and
@@ -164,11 +172,11 @@ FIGURE_4 = {
 def test_boston_housing(check, part):
     """On Boston housing, with 13 features and 13 more of Gaussian noise, {says} (Figure 4, {part}).
 
-    Hypotheses: There is one split of the rows, which the paper does not give. The released boston_housing.py
-    uses 10 hidden units, and tests on a random quarter of the rows.
+    Hypotheses: The figure is for one split of the rows, which the paper does not state. The released
+    boston_housing.py uses 10 hidden units, and tests on a random quarter of the rows.
 
-    Unchecked: Nothing of this sentence is checked. For M = 0 and the squared loss, problem (2) is convex, and
-    both directions of the path have the same solutions.
+    Unchecked: The sentence is not checked. In the simple case of M = 0 and the squared loss, LassoNet's
+    problem is convex. Then a path from dense to sparse has the same solutions as a path from sparse to dense.
     """
     check.measured(
         "what decides it: the 506 rows of Boston housing, which are neither here nor in scikit-learn since "
@@ -189,16 +197,19 @@ def diabetes():
 
 
 def refitted(X, y, S):
-    """Return the least-squares coefficients of y on the columns in S, (d,)."""
+    """Return the coefficients of y on all columns of X that are zero outside S and given by least squares on
+    S.
+    """
     beta = np.zeros(X.shape[1])
     beta[S] = np.linalg.lstsq(X[:, S], y, rcond=None)[0]
     return beta
 
 
 def lassos_on_diabetes(rng):
-    """Yield X, y, training and test rows, and the Lasso's β at each knot of a path on the training rows.
+    """Yield the diabetes data, the training rows, the test rows, and the Lasso's β at each knot of the path.
 
-    X has 10 additional columns of noise. The means of the training rows are subtracted.
+    The path is on the training rows. X has 10 additional columns of noise. The means of the training rows are
+    subtracted.
     """
     X, y = diabetes()
     X = np.hstack([X / X.std(axis=0), rng.standard_normal(X.shape)])
@@ -210,8 +221,12 @@ def lassos_on_diabetes(rng):
 
 
 def errors_along_the_path(rng):
-    """Yield k, and the training and test errors of the Lasso and its refit, at the knots of a path on
-    diabetes."""
+    """Yield, at each knot of a Lasso path on the diabetes data, the number of features and the errors of two
+    models.
+
+    The models are the Lasso and least squares on the Lasso's features. Each has a training error and a test
+    error.
+    """
     for X, y, train, test, beta in lassos_on_diabetes(rng):
         both = beta, refitted(X[train], y[train], np.flatnonzero(beta))
         yield (
@@ -223,7 +238,8 @@ def errors_along_the_path(rng):
 @claim("LN-sec-4.4-refit", "section 4.4", "float", EMPIRICAL, cases=100, ci_cases=2)
 @mutants("refitted")
 def test_refitting_helps_few_features(check):
-    """Training again on at most 5 selected features lowers the test error more often than not.
+    """Least squares on the features that the Lasso selects, if these are at most 5, has a smaller test error
+    than the Lasso more often than not.
 
     Reading of: “In practice, this re-fitting tends to improve test-time performance”
 
@@ -234,10 +250,10 @@ def test_refitting_helps_few_features(check):
     Consequences: With more than 5 features, noise among them, refitting raises the test error more often than
     not, although it never raises the training error.
 
-    Unchecked: Networks are not checked. Our records have the accuracy after training again, but not the
-    accuracy of the path's own network.
+    Unchecked: Networks are not checked. Our records of LassoNet have the accuracy of networks that are
+    trained again on the selected features, but not the accuracy of the network that selected them.
 
-    Tolerance: Training errors have a relative tolerance of 1e-9.
+    Tolerance: Training errors are compared with a relative tolerance of 1e-9.
     """
     found = [cell for _ in range(check.cases) for cell in errors_along_the_path(check.rng)]
     check.over(found, lambda cell: cell[1][1] <= cell[1][0] * (1 + 1e-9))
@@ -255,8 +271,9 @@ NEAR = 1e-3
 
 
 def steps_to_the_refit(X, y, beta):
-    """Return how many steps of gradient descent from β are needed to reach the least ‖y − Xβ‖² up to NEAR,
-    relatively."""
+    """Return the number of steps of gradient descent from β until ‖y − Xβ‖² is within 1/1000 of its least
+    value.
+    """
     G, c = X.T @ X, X.T @ y
     rate, least = 1 / np.linalg.norm(G, 2), sum_of_squares(X, y, np.linalg.lstsq(X, y, rcond=None)[0])
     steps = 0
@@ -266,13 +283,15 @@ def steps_to_the_refit(X, y, beta):
 
 
 def sum_of_squares(X, y, beta):
-    """Return ‖y − Xβ‖²."""
+    """Return the sum of squares ‖y − Xβ‖²."""
     return float(np.sum((y - X @ beta) ** 2))
 
 
 def excess(X, y, beta, steps):
-    """Return ‖y − Xβ‖², divided by its least value, minus 1, after some steps from β, computed from the
-    spectrum of XᵀX.
+    """Return the relative excess of ‖y − Xβ‖² over its least value after some steps of gradient descent from
+    β.
+
+    It is computed from the eigenvalues of XᵀX, without making the steps.
     """
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     levels, V = np.linalg.eigh(X.T @ X)
@@ -283,23 +302,23 @@ def excess(X, y, beta, steps):
 @claim("LN-sec-4.4-previous", "section 4.4", "float", EMPIRICAL, cases=100, ci_cases=2)
 @mutants("steps_to_the_refit")
 def test_the_previous_model_as_initialization(check):
-    """Training on the selected features takes fewer steps if it starts at the previous model than if it
-    starts at 0, more often than not.
+    """Training on the selected features takes fewer steps of gradient descent if it starts at the
+    coefficients of the Lasso than if it starts at 0, more often than not.
 
     Reading of: “the training time of the reduced model is relatively light if one uses the previous (biased)
     model as initialization in the gradient descent”
 
-    Hypotheses: M = 0, for which LassoNet is the Lasso, and the data are those of LN-sec-4.4-refit. The time
-    is the number of steps of gradient descent, of length 1/L with L the largest eigenvalue of XᵀX, until the
-    sum of squares is within 1/1000 of the least one.
+    Hypotheses: M = 0, for which LassoNet is the Lasso. The data are scikit-learn's diabetes data with 10 more
+    features of Gaussian noise, at the knots of a Lasso path. The time is the number of steps until the sum of
+    squares is within 1/1000 of its least value. The steps have the length 1/L, where L is the largest
+    eigenvalue of XᵀX.
 
-    Consequences: The sentence is about training that begins at the previous model, and does not apply to
-    training from scratch, which section 4.4 proposes and section 5.2 reports.
+    Consequences: The sentence in the paper is about training that begins at the previous model. It does not
+    apply to training from scratch, which section 4.4 proposes and section 5.2 reports.
 
     Unchecked: Networks are not checked.
 
-    Tolerance: The excess of the sum of squares over the least one, relative to the least one, has a tolerance
-    of 1e-9.
+    Tolerance: The relative excess of the sum of squares over its least value has a tolerance of 1e-9.
     """
 
     def ends_there(case):
@@ -333,24 +352,31 @@ SENTINEL = -100_000
 
 
 def by_column_means(column, classes):
-    """Fill each missing value, None, with the mean of the known values, as the released miceprotein.py
-    does."""
+    """Return a column whose missing values, None, are replaced by the mean of the known values.
+
+    The released examples/miceprotein.py fills missing values in this way.
+    """
     known = mean(x for x in column if x is not None)
     return [known if x is None else x for x in column]
 
 
 def by_class_means(column, classes):
-    """Fill each missing value with the mean of the known values of its class, as run_demo_mice.py does."""
+    """Return a column whose missing values, None, are replaced by the mean of the known values of the same
+    class.
+
+    The released examples/run_demo_mice.py fills missing values in this way.
+    """
     known = {name: [x for x, c in zip(column, classes, strict=True) if c == name and x is not None]
              for name in classes}  # fmt: skip
     return [mean(known[c]) if x is None else x for x, c in zip(column, classes, strict=True)]
 
 
 def with_the_sentinel(column, classes):
-    """Fill row by row with the mean of all rows of the class, as the released data_utils.py does.
+    """Return a column whose missing values, None, are replaced one after the other, by the mean of the class.
 
-    A missing value counts in this mean too. In an earlier row it counts as the value that was filled in. In
-    this row and in later rows it counts as `SENTINEL`, −100,000.
+    The released experiments/data_utils.py fills missing values in this way. The mean is over all rows of the
+    class. It includes the values that were filled before, and counts values that are still missing as
+    −100,000.
     """
     filled = [SENTINEL if x is None else x for x in column]
     for i, x in enumerate(column):
@@ -366,15 +392,14 @@ def test_missing_proteins(check):
     Reading of: “This data set has a few missing values, which we impute by column-means”
 
     Hypotheses: 1,396 of 83,160 values are missing, in 49 of 77 columns. One of these columns lacks 285 of its
-    1,080 values. Three files of the released code read the data, each in its own way, and the paper does not
-    say which file made the figures.
+    1,080 values. Three files of the released code read the data and fill missing values in different ways.
+    The paper does not say which file made its figures.
 
     Consequences: examples/miceprotein.py fills as the paper says. examples/run_demo_mice.py takes the mean
     over the known values of the same class (of genotype, treatment and behaviour, which is y). The file
-    experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too. But
-    this mean includes the missing value itself, and the missing values in later rows of the class, each as
-    the number −100,000. Our study `lassonet` follows data_utils.py. Our study `switches` can use the means of
-    training rows instead.
+    experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too, but
+    in this mean it counts the missing value itself, and all later missing values, as −100,000. Our study
+    `lassonet` follows data_utils.py. Our study `switches` can use the means of training rows instead.
 
     Unchecked: It is not known which of the three files made the printed figures.
     """
@@ -389,13 +414,21 @@ def test_missing_proteins(check):
 
 
 def conditional_error(points):
-    """Return the mean squared error of E[last coordinate | the others] over equally likely points."""
+    """Return the mean squared error of the best prediction of the last coordinate from the others, the
+    conditional mean.
+
+    All points are equally likely.
+    """
     groups = {point[:-1]: [other[-1] for other in points if other[:-1] == point[:-1]] for point in points}
     return mean((point[-1] - mean(groups[point[:-1]])) ** 2 for point in points)
 
 
 def affine_error(points):
-    """Return the least mean squared error of an affine function of the other coordinates."""
+    """Return the least mean squared error of an affine prediction of the last coordinate from the other
+    coordinates.
+
+    All points are equally likely.
+    """
     A = rational(np.array([[1, *point[:-1]] for point in points]))
     last = [Fraction(point[-1]) for point in points]
     b = vector([fmpq(x.numerator, x.denominator) for x in last])
@@ -415,15 +448,17 @@ def test_nonlinear_structure(check):
     Reading of: “it may be more reasonable to expect an arbitrary nonlinear low-dimensional structure. If that
     is the case, LassoNet will outperform linear reconstruction”
 
-    Hypotheses: One entry of a row is missing, and the error is the mean squared error over equally likely
-    rows. LassoNet's error is at best the error of the conditional mean.
+    Hypotheses: One entry of a row is missing and is reconstructed from the other entries. The error is the
+    mean squared error over equally likely rows. LassoNet's error cannot be smaller than that of the
+    conditional mean.
 
     Instead: The best nonlinear reconstruction is never worse than the best affine one, and it is better if
     and only if the conditional mean of the missing entry is not affine in the others. On a circle the
-    conditional mean is affine. On the points (x, x²), x = −2, …, 2, the errors of the best nonlinear and the
-    best affine reconstruction of the second entry are 0 and 14/5.
+    conditional mean is affine, so LassoNet cannot be better. On the points (x, x²), x = −2, …, 2, the errors
+    of the best nonlinear and the best affine reconstruction of the second entry are 0 and 14/5.
 
-    Consequences: For Mice Protein, our records do not show an advantage with all proteins (LN-fig-10).
+    Consequences: For Mice Protein, with all proteins, our records do not show that LassoNet has a smaller
+    error of imputation (ledger id LN-fig-10).
 
     Unchecked: It is not checked whether training finds the conditional mean, and how much overfitting costs.
     """

@@ -2,17 +2,18 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.3, 4.2 and 4.4.
 
-*Cost.* For each row, the algorithm sorts K entries, and takes K additions for the running sums, and K + 1
-divisions and comparisons. With p = dK + d, the cost is O(dK log K) ⊆ O(p log p). If each sum of line 5 were
-added up anew, the number of additions would be dK(K − 1)/2.
+*Cost.* For each of the d features, Hier-Prox sorts the K entries of its weights, and takes K additions for
+the running sums, and K + 1 divisions and comparisons. With p = dK + d, the cost is O(dK log K) ⊆ O(p log p).
+If each sum in line 5 of the algorithm were computed from the beginning, the number of additions would be dK(K
+− 1)/2.
 
 *Larger λ.* Let two points be global minimisers of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, for
 two values of λ. The minimiser for the larger λ has no larger ‖θ‖₁ and no smaller loss
-(docs/proofs/lassonet.md, 4). Nothing more is true in general: single weights, and the number of nonzero
-weights, may increase.
+(docs/proofs/lassonet.md, 4). In general nothing more is true: if λ increases, single weights may increase,
+and so may the number of nonzero weights.
 
-The checks are exact. Only the results of `sl.hier_prox` have a tolerance, 16 eps of the numbers that are
-added.
+The checks are exact. Only the results of `sl.hier_prox` are compared with a tolerance, 16 eps times the size
+of the numbers that are added.
 """
 
 from fractions import Fraction
@@ -41,8 +42,11 @@ def merge_sort(a):
 
 
 def counted_hier_prox(theta, W, lam, M):
-    """Return θ̃ of Algorithm 2 by merge sort and running sums, and the number of operations on numbers; M >
-    0."""
+    """Return the θ̃ of Hier-Prox, computed with merge sort and running sums, and the number of its operations
+    on numbers.
+
+    M must be positive.
+    """
     out, operations = [], 0
     for v, row in zip(theta, W, strict=True):
         u, comparisons = merge_sort([abs(x) for x in row])
@@ -61,8 +65,8 @@ def counted_hier_prox(theta, W, lam, M):
 def test_the_cost_is_p_log_p(check):
     """Hier-Prox costs O(p log p), where p = dK + d is the number of weights of d features and K hidden units.
 
-    Hypotheses: The sums of line 5 are running sums, M > 0, and the cost is the number of operations on
-    numbers.
+    Hypotheses: The sums in line 5 of the algorithm are running sums, M > 0, and the cost is the number of
+    operations on numbers.
 
     Consequences: More exactly, the cost is O(d + dK log K), or O(p) with a selection algorithm in place of
     the sort. If line 5 is taken literally, and each sum is computed anew, the cost is Θ(dK²).
@@ -92,8 +96,7 @@ def test_the_cost_is_p_log_p(check):
 
 
 def lasso(X, y, lam):
-    """Return a minimiser of ½‖y − Xβ‖² + λ‖β‖₁, from the first signs that satisfy the optimality
-    conditions."""
+    """Return a minimiser β of ½‖y − Xβ‖² + λ‖β‖₁, exactly, by trying all signs of the coefficients."""
     G, c, d = X.T @ X, X.T @ y, X.shape[1]
     for signs in product((0, 1, -1), repeat=d):
         A = [j for j in range(d) if signs[j]]
@@ -110,7 +113,7 @@ def lasso(X, y, lam):
 
 
 def norm_and_loss(X, y, lam):
-    """Return ‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
+    """Return ‖β‖₁ and ‖y − Xβ‖² for a minimiser β of ½‖y − Xβ‖² + λ‖β‖₁, exactly."""
     beta = np.array(lasso(X, y, lam), object)
     r = y - X @ beta
     return abs(beta).sum(), r @ r
@@ -118,14 +121,16 @@ def norm_and_loss(X, y, lam):
 
 @st.composite
 def designs(draw):
-    """Draw small integers X (n, d), d ≤ 3, and y."""
+    """Draw a design with at most three features and a response, both with small integer entries."""
     n, d = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     X = draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n))
     return np.array(X), np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
 
 
 def ordered_by_lambda(X, y, low, high):
-    """Return whether ‖β‖₁ does not increase and the loss does not decrease from λ = low to λ = high."""
+    """Return whether the Lasso at the penalty `high` has no larger ‖β‖₁ and no smaller loss than at the
+    penalty `low`.
+    """
     (norm, loss), (norm_high, loss_high) = (norm_and_loss(X, y, lam) for lam in (low, high))
     return norm_high <= norm and loss_high >= loss
 
@@ -133,16 +138,17 @@ def ordered_by_lambda(X, y, low, high):
 @claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_a_larger_lambda_has_no_larger_norm(check):
-    """If λ is larger, ‖θ‖₁ is not larger, and the loss is not smaller.
+    """If the penalty λ of LassoNet increases, ‖θ‖₁ does not increase, and the loss does not decrease.
 
     Reading of: “higher values of λ encourage sparser models”
 
-    Hypotheses: θ belongs to a global minimiser of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, if
-    there is one (LN-sec-3.2-budget). The loss and M are arbitrary. The check uses the squared loss and M = 0.
+    Hypotheses: θ belongs to a global minimiser of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, if a
+    minimiser exists, which is not always so (ledger id LN-sec-3.2-budget). The loss and M are arbitrary. The
+    check uses the squared loss and M = 0.
 
     Consequences: The number of features may increase with λ. For X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3,
-    3) and M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So the number k in line 11 of Algorithm 1
-    need not decrease from one λ to the next.
+    3) and M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So the number of selected features, k in line
+    11 of Algorithm 1, may increase from one λ to the next.
     """
     X, y = np.array([[-2, 1], [2, -1], [-1, 1]]), np.array([0, -3, 3])
     solutions = {1: [0, Fraction(5, 3)], 2: [Fraction(-1, 2), Fraction(1, 2)]}
@@ -161,10 +167,13 @@ def test_the_norm_is_at_most_that_without_penalty(check):
     Reading of: “The use of the ℓ₁ penalty slightly biases the weights of the model downwards”, “a well-known
     property of all ℓ₁ regularized models such as Lasso”
 
-    Hypotheses: The hypotheses are those of LN-sec-3.3-lambda, and there is a global minimiser also for λ = 0.
+    Hypotheses: θ belongs to a global minimiser of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|. A
+    minimiser exists for this λ and for λ = 0. The loss L and M are arbitrary. The check uses the squared loss
+    and M = 0.
 
-    Consequences: Single weights may be larger. For X = [[2, −1], [−1, 1]], y = (−2, 2) and M = 0, θ is (0, 2)
-    by least squares and (−1, 0) for λ = 1. With orthonormal columns, each weight is reduced by λ, or to 0.
+    Consequences: A single weight may be larger with the penalty than without it. For X = [[2, −1], [−1, 1]],
+    y = (−2, 2) and M = 0, θ is (0, 2) by least squares and (−1, 0) for λ = 1. With orthonormal columns, the
+    penalty reduces the size of each weight by λ, or to 0.
 
     Unchecked: The sentence "in practice, this re-fitting tends to improve test-time performance" is not
     checked here.

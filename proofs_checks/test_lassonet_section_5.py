@@ -1,4 +1,4 @@
-"""LassoNet's sentences checked against its own tables, and the targets of its cross-references.
+"""Sentences of the LassoNet paper, checked against the paper's own tables; and its cross-references.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
 Appendices A and C, and two tables for k = 50 features: Table 1 (decoder networks) and Table 2 (tree-based
@@ -18,18 +18,25 @@ BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for
 
 
 def lead(row):
-    """Return LassoNet's accuracy minus the best accuracy of the other methods."""
+    """Return LassoNet's accuracy minus the best accuracy of the other methods, from one row of a printed
+    table.
+    """
     return Fraction(row[-1] - max(row[:-1]), 1000)
 
 
 def below_all_features(name, row, column):
-    """Return the accuracy of all features minus the best accuracy of the four methods."""
+    """Return the accuracy with all features minus the best accuracy of the four methods, which select 50
+    features.
+    """
     return Fraction(DATA[name][column] - max(row), 1000)
 
 
 def squared_score(name, row, other):
-    """Return z² of LassoNet's lead over `other`, for two independent test sets of a fifth of the data
-    each."""
+    """Return z², the squared test statistic for the difference of LassoNet's accuracy and the accuracy
+    `other`.
+
+    The two accuracies are taken as shares of two independent test sets, each of a fifth of the data.
+    """
     p, q = Fraction(row[-1], 1000), Fraction(other, 1000)
     return (p - q) ** 2 * Fraction(DATA[name][0], 5) / (p * (1 - p) + q * (1 - q))
 
@@ -37,15 +44,17 @@ def squared_score(name, row, other):
 @claim("LN-sec-5.3", "section 5.3, Tables 1 and 2", "exact", CONTRADICTED)
 @mutants("lead")
 def test_accuracies_in_print(check):
-    """In all instances LassoNet ties with or outperforms Fisher score, HSIC-Lasso and PFA.
+    """In all instances LassoNet ties with or outperforms the Fisher score, HSIC-Lasso and principal feature
+    analysis (PFA).
 
     Hypotheses: The accuracies are the printed ones, for six data sets and two classifiers.
 
-    Instead: This holds in 11 of 12 instances, and in all six with the decoder network. On COIL-20 with
-    tree-based classifiers, the Fisher score is better. LassoNet alone is best in 8 of 12 instances.
+    Instead: This holds in 11 of 12 instances, and in all six with the decoder network. In the exception,
+    COIL-20 with tree-based classifiers, the Fisher score is better. LassoNet alone is best in 8 of 12
+    instances.
 
-    Consequences: 'The strongest performer in the large majority of cases' is true; Appendix C itself says
-    'not always highest'.
+    Consequences: The paper's sentence 'The strongest performer in the large majority of cases' is true. Its
+    Appendix C itself says 'not always highest'.
 
     Unchecked: The experiments are not repeated. It is not checked whether differences of 0.003 are
     significant.
@@ -62,15 +71,17 @@ def test_accuracies_in_print(check):
 @claim("LN-fig-5", "Figure 5; Appendix A", "exact", HOLDS)
 @mutants("lead")
 def test_isolet_at_fifty_features(check):
-    """On ISOLET, for both learners, LassoNet has the highest accuracy of the four methods at k = 50.
+    """On ISOLET, for both learners (a network, and trees), LassoNet has the highest accuracy of the four
+    methods with k = 50 features.
 
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
 
     Hypotheses: The accuracies are the printed ones.
 
-    Consequences: Appendix A ('not always highest') is about other data sets and other k. Therefore it
-    contradicts neither this sentence nor section 5.3. Appendix C does contradict section 5.3 (LN-sec-5.3).
+    Consequences: Appendix A, which says 'not always highest', is about other data sets and other k. Therefore
+    it contradicts neither this sentence nor section 5.3, which says that LassoNet ties with or outperforms
+    the other methods. Appendix C does contradict section 5.3 (ledger id LN-sec-5.3).
 
     Unchecked: Other k are not checked, nor are Figures 5 and 11-14, which have no numbers in print.
     """
@@ -80,13 +91,14 @@ def test_isolet_at_fifty_features(check):
 @claim("LN-app-C", "Appendix C, Table 2", "exact", HOLDS)
 @mutants("lead")
 def test_high_but_not_always_highest(check):
-    """LassoNet continues to have high (but not always highest) classification accuracy with trees.
+    """LassoNet continues to have high (but not always highest) classification accuracy if the learner is
+    tree-based.
 
     Hypotheses: The accuracies are the printed ones. "High" is read as: within 0.003 of the best of the four
     methods.
 
-    Consequences: LassoNet's accuracy is not the highest on COIL-20 only. There it is behind the Fisher score,
-    and equal to the accuracies of the two other methods.
+    Consequences: LassoNet's accuracy is not the highest on COIL-20 only. On COIL-20 it is below that of the
+    Fisher score, and equal to the accuracies of the two other methods.
     """
     check.over(TREES.values(), lambda row: lead(row) >= Fraction(-3, 1000))
     check.over([TREES], lambda table: [name for name, row in table.items() if lead(row) < 0] == ["COIL-20"])
@@ -100,7 +112,8 @@ def test_all_features_as_an_upper_bound(check):
     Reading of: “we also include, as an upper-bound on performance, reconstruction methods that are not
     restricted to choosing individual features”
 
-    Hypotheses: The accuracies are the printed ones. The row All-Feature(s) is compared with the four methods.
+    Hypotheses: The accuracies are the printed ones. The four methods are compared with “All-Feature(s)” in
+    the tables.
     """
     activity = ("Activity", TREES["Activity"], 4)
     check.over([activity], lambda case: below_all_features(*case) == Fraction(-1, 1000))
@@ -122,8 +135,8 @@ def test_thirty_five_proteins(check):
     Hypotheses: The accuracies are the printed ones for k = 50, which is more than 35. "Maximal" is read as:
     the accuracy of all features.
 
-    Unchecked: Figure 1 itself is not checked, because it has no numbers in print, and its learner is not
-    known.
+    Unchecked: Figure 1 itself is not checked, because it is a curve without numbers, and its learner is not
+    stated.
     """
     mice = [case for case in BOTH if case[0] == "Mice Protein"]
     below = {3: Fraction(32, 1000), 4: 0}
@@ -143,10 +156,10 @@ def test_how_significant_the_leads_are(check):
 
     Hypotheses: The accuracies are the printed ones, each for a test set of 20 % of the data (section 5.2).
     “Significantly” is read as a statistical term. The test compares two independent proportions: LassoNet's
-    and the best of the other three methods'.
+    accuracy, and the best accuracy of the other three methods.
 
-    Unchecked: A test on pairs is not made, because it needs the single predictions. Repeated splits are not
-    checked.
+    Unchecked: A paired test is not made, because it needs the predictions for the single test rows. Repeated
+    splits of the data are not checked.
     """
     needed = Fraction(196, 100) ** 2
     scores = [squared_score(name, row, max(row[:-1])) for name, row, _ in BOTH]
@@ -173,18 +186,22 @@ DESCRIBED = {
 
 
 def as_described(name):
-    """Return whether the sizes of a data set in Table 1 are those that section 5.1 states."""
+    """Return whether the sizes of a data set in Table 1 of the LassoNet paper are those that its section 5.1
+    states.
+    """
     return all(said in (None, size) for said, size in zip(DESCRIBED[name], DATA[name][:3], strict=True))
 
 
 @claim("LN-sec-5.1-sizes", "sections 5.1 and 7, Table 1, Figure 10", "exact", HOLDS)
 @mutants("as_described")
 def test_sizes_of_the_data(check):
-    """The sizes in Table 1 are those of section 5.1: 28-by-28 images; 617 quantities and 26 letters; 20
-    objects at intervals of 5 degrees, in images of 20-by-20; 561 quantities. Also, 40 proteins are a
+    """The sizes of the data sets in Table 1 are those that section 5.1 states: 28-by-28 images for MNIST and
+    MNIST-Fashion; 617 quantities and 26 letters for ISOLET; 20 objects at intervals of 5 degrees, in images
+    of 20-by-20, for COIL-20; and 561 quantities for Activity. Moreover, the 40 proteins of section 7 are a
     reduction by about 50 %.
 
-    Hypotheses: The numbers are the printed ones. "About 50 %" is read as: within 2 %, as 40 of 77 is 52 %.
+    Hypotheses: The numbers are the printed ones. "About 50 %" is read as: within two percentage points. 40 of
+    77 proteins are 52 %.
 
     Unchecked: Section 5.1 does not give the numbers n of rows of the other data sets, so they are not
     checked.
@@ -202,7 +219,7 @@ PATH = {"λ", "ε", "λ₀"}
 
 
 def additional(names, known=TRAINING):
-    """Return the hyperparameters that are not among the known ones."""
+    """Return the hyperparameters in `names` that are not in `known`."""
     return names - known
 
 
@@ -215,8 +232,9 @@ def test_the_additional_hyperparameters(check):
 
     Hypotheses: “Additional” is read as: in addition to the hyperparameters of training a network.
 
-    Instead: The additional hyperparameters are M and the penalty λ, as in section 3.3. A path needs M, its
-    multiplier ε, and the first penalty λ₀, which line 3 of Algorithm 1 uses and line 1 does not name.
+    Instead: The additional hyperparameters are M and the penalty λ, as in section 3.3. A path of penalties
+    needs M, the multiplier ε of the penalties, and the first penalty λ₀. Line 3 of Algorithm 1 uses λ₀, but
+    line 1, the list of inputs, does not name it.
 
     Consequences: The Lasso's path has λ, ε and λ₀ too. Compared with the hyperparameters of a network and of
     the Lasso's path together, M is the only additional one; the paper may mean this.
@@ -271,19 +289,23 @@ SLIPS = {
 
 
 def stands(place, words):
-    """Return whether these words are at this place."""
+    """Return whether these words are at this place of the LassoNet paper, by a list of its sections and
+    lines.
+    """
     return words in PLACES[place]
 
 
 @claim("LN-sec-3.1-references", "section 3.1, and elsewhere", "exact", MISPRINT)
 @mutants("stands")
 def test_where_the_references_lead(check):
-    """The references to sections and to lines of algorithms lead to the content that they name.
+    """The references of the LassoNet paper to its sections and to lines of its algorithms lead to the content
+    that they name.
 
-    Hypotheses: The sections and lines are the printed ones.
+    Hypotheses: The sections and lines are the printed ones. The check has a list of the references and of the
+    words at their targets.
 
     Instead: The derivation is in Appendix B and section 4.2. The conventions W_(j,K+1) = 0, W_(j,0) = ∞
-    belong to line 7 of Algorithm 2 and line 8 of Algorithm 4. The other references listed here are right.
+    belong to line 7 of Algorithm 2 and line 8 of Algorithm 4. The other references in the list are right.
     """
     for (place, words), right in SLIPS.items():
         check.refutes(not stands(place, words), f"{place} is cited for {right}")

@@ -1,17 +1,20 @@
 """Lemma 3.4 (3.5 in the NeurIPS submission) and items 1 and 2 after it: the span that contains r − p.
 
 Source: *Sequential Attention for Feature Selection*, Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission). Let
-r = P_S^⊥y, λ* = ‖Xᵀr‖∞, T = {i : |⟨X_i, r⟩| = λ*}, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, and p the projection of r onto
-C_λ ∩ colspan(X_S)^⊥. In print: there is a λ₀ < λ* such that for all λ ∈ (λ₀, λ*)
+P_S^⊥ be the projection onto the orthogonal complement of the selected columns X_S. Let r = P_S^⊥y, λ* =
+‖Xᵀr‖∞, T = {i : |⟨X_i, r⟩| = λ*}, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, and p the projection of r onto C_λ ∩
+colspan(X_S)^⊥. In print: there is a λ₀ < λ* such that for all λ ∈ (λ₀, λ*)
 
     r − p ∈ colspan(X_T).
 
-For S ≠ ∅ the lemma is false. Let a and b be the multipliers of the constraints X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ;
-b is zero off T. The multipliers give
+For S ≠ ∅ the lemma is false. Let a and b be the multipliers of the constraints X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ
+in this projection; b is zero off T. For a LASSO solution β with the residual p they give
 
     r − p = X_S a + X_T b,   X_S a = −P_S X_T b,   so   r − p = P_S^⊥X_T b,   β_S = X_S⁺(y − X_Tβ_T).
 
-So item 1 is false like the lemma, but item 2 and Theorem 3.3 are true. Proof: docs/proofs/lemma_3_4.md.
+Item 1 after the lemma says that the coefficients on S do not change when the next feature enters. It is
+false, like the lemma. Item 2, that only features of T become nonzero, and Theorem 3.3 are true. Proof:
+docs/proofs/lemma_3_4.md.
 
 The checks are exact: solutions come from `proofs_checks.rational.segment`, which lists all vertices, their
 KKT conditions are verified, and p = y − Xβ. The results of `sl.project_dual` and `sl.lasso_path` have a
@@ -54,14 +57,15 @@ def test_where_the_projection_residual_lies(check):
 
     Hypotheses: S is any set of linearly independent columns with λ* = ‖Xᵀr‖∞ > 0, and T = {i : |⟨X_i, r⟩| =
     λ*}. λ lies in the window (λ₂, λ*), on which the LASSO has the same nonzero features outside S. The
-    columns need not have length 1.
+    columns need not have length 1. P_S^⊥ is the projection onto the orthogonal complement of the columns in
+    S.
 
     Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* = 0
     must be excluded, because C_λ is empty for λ < 0.
 
-    Consequences: Item 1 after the lemma is false too. Item 2 and Theorems 3.3, 1.1 and 1.2 do not depend on
-    the lemma. They need only that β is zero off S ∪ T, and this follows directly from the multipliers of the
-    projection.
+    Consequences: Item 1 after the lemma (SA-item-1) is false too. Item 2 (SA-item-2) and Theorems 3.3, 1.1
+    and 1.2 do not depend on the lemma. They need only that a LASSO solution β is zero off S ∪ T, and this
+    follows directly from the multipliers of the projection.
 
     In Coq: lemma_3_4_is_false; dual_difference, for λ in (λ₁, λ*) with an explicit λ₁
     """
@@ -89,12 +93,12 @@ def test_where_the_projection_residual_lies(check):
 @claim("SA-item-1", f"item 1 after {NUMBER}", "exact, float", FALSE, tolerance=TOLERANCE)
 @mutants("sl.lasso_path", "segment")
 def test_selected_coefficients_move(check):
-    """When the next feature is selected, the optimal β has β_i, i ∈ S, equal to the value with index i in
-    the previous solution β_S* = X_S⁺y.
+    """When the next feature is selected, the coefficients of the features S selected before do not change:
+    β_i, i ∈ S, equals the value with index i in the previous solution β_S* = X_S⁺y.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
     λ*), on which the LASSO has the same nonzero features outside S. T is the set of features with |⟨X_i,
-    P_S^⊥y⟩| = λ*.
+    P_S^⊥y⟩| = λ*. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Instead: β_S = β_S* − X_S⁺X_Tβ_T, so β_S changes with β_T unless X_S ⟂ X_Tβ_T.
 
@@ -127,10 +131,12 @@ def test_only_tied_features_are_nonzero(check):
     P_S^⊥y⟩| = λ*}.
 
     Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
-    λ*), on which the LASSO has the same nonzero features outside S.
+    λ*), on which the LASSO has the same nonzero features outside S. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
     Consequences: Lemma 3.4 is not needed for this item. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ for
-    each i ∉ S with β_i ≠ 0, and in the whole window |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ours-window-sharp).
+    each i ∉ S with β_i ≠ 0. In the whole window, |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ledger id
+    ours-window-sharp).
 
     In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁
     """

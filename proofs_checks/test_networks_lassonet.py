@@ -2,9 +2,9 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 1.3, 5.3 to 7
 and 9, Appendices A and D, Figures 1, 2 and 5 to 14. Its Tables 1 and 2 are in test_networks_tables.py. The
-paper compares LassoNet with three methods. Two of them are in our records: Fisher's score, which ranks
-features in the same order as the correlation ratio, "largest correlation", and principal feature analysis
-(PFA). HSIC-Lasso is not in our records.
+paper compares LassoNet with three methods. Two of them are in our records: Fisher's score and principal
+feature analysis (PFA). In place of Fisher's score our records have the method "largest correlation", which
+uses the correlation ratio and ranks the features in the same order. HSIC-Lasso is not in our records.
 """
 
 from proofs_checks.experiments.networks.printed import ALL, NAMES, TABLE_1, TITLES
@@ -29,8 +29,11 @@ SIZES = (25, 50, 75, 100)  # of the released evaluate.py, but for its 125
 
 
 def beside_others(data, rule, sizes=SIZES):
-    """Return the case of LassoNet and each other method, for both learners and these k; `rule` judges each
-    pair."""
+    """Return the comparisons of LassoNet's accuracy with those of Fisher's score and principal feature
+    analysis.
+
+    There is one for each of two learners and each number of features in `sizes` that the data set exceeds.
+    """
     sizes = [k for k in sizes if k < TABLE_1[TITLES[data]][1]]
     pairs = [
         tuple(("lassonet", data, method, k, "", learner) for method in (LASSONET, other))
@@ -46,21 +49,22 @@ TIES = [beside_others(data, not_smaller, (50,)) for data in HERE]
 
 @sentence("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", TIES)
 def test_beside_others_again(check):
-    """On each data set and for both learners, LassoNet's mean accuracy is not smaller than the mean
-    accuracies of Fisher's score and PFA.
+    """On each data set, LassoNet's mean accuracy is not smaller than those of Fisher's score and of principal
+    feature analysis (PFA). This holds for both learners, a network and trees.
 
     Reading of: “our method either ties or outperforms the remaining methods in all instances”
 
     Hypotheses: The accuracies are those of our records of the experiment of Tables 1 and 2, with k = 50. Of
     the remaining methods, only Fisher's score and PFA are compared.
 
-    Consequences: LN-sec-5.3 says what the printed figures show.
+    Consequences: What the printed figures show about the sentence has the ledger id LN-sec-5.3.
 
-    Unchecked: Activity and HSIC-Lasso are not compared.
+    Unchecked: The data set Activity and the method HSIC-Lasso are not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are four comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are four comparisons on each
+    of five data sets.
     """
     settle(check, TIES, figure)
 
@@ -69,7 +73,9 @@ WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
 
 
 def beside_wider(data):
-    """Return the case of LassoNet with M = 10 and with M = 30, for k = 50 and both learners."""
+    """Return the comparisons of LassoNet's accuracy with M = 10 and with M = 30, for 50 features and two
+    learners.
+    """
     pairs = [
         tuple(("lassonet", data, LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
         for learner in NETWORK_AND_TREES
@@ -82,8 +88,8 @@ MULTIPLIERS = [beside_wider(data) for data in WIDER]
 
 @sentence("LN-app-D-M", "Appendix D.1, section 9", MULTIPLIERS)
 def test_ten_is_a_good_multiplier(check):
-    """On Mice Protein, ISOLET and COIL-20, for both learners, LassoNet's mean accuracy with M = 10 is not
-    smaller than that with M = 30.
+    """On Mice Protein, ISOLET and COIL-20, LassoNet's mean accuracy with the hierarchy coefficient M = 10 is
+    not smaller than that with M = 30. This holds for both learners, a network and trees.
 
     Reading of: “we have found that the default value M = 10 works well for a variety of datasets”; “the
     default value, M = 10, used in this paper works well for a variety of datasets”
@@ -91,15 +97,16 @@ def test_ten_is_a_good_multiplier(check):
     Hypotheses: The accuracies are those of our records, with k = 50. “Works well” is read as: not worse than
     M = 30, which the released evaluate.py uses.
 
-    Consequences: Because evaluate.py uses M = 30, “used in this paper” is not true for this file. A later
-    file, run.py, uses M = 10.
+    Consequences: Because evaluate.py uses M = 30, “used in this paper” is not true for the experiments of
+    this file. A later file of the released code, run.py, uses M = 10.
 
     Unchecked: Other values of M, for example M < 10, are not compared, nor are MNIST, MNIST-Fashion and
     Activity.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are two comparisons on each of three data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are two comparisons on each
+    of three data sets.
     """
     settle(check, MULTIPLIERS, figure)
 
@@ -109,21 +116,22 @@ HIGHEST = beside_others("isolet", larger)
 
 @sentence("LN-fig-5-again", "Figure 5", [HIGHEST])
 def test_isolet_again(check):
-    """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds the mean
-    accuracies of Fisher's score and PFA.
+    """On ISOLET, LassoNet's mean accuracy exceeds those of Fisher's score and of principal feature analysis
+    (PFA). This holds for both learners, a network and trees, and for k = 25, 50, 75, 100 features.
 
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
 
-    Hypotheses: The accuracies are those of our records. The k are those of the released evaluate.py except
-    125. Of the other methods, only Fisher's score and PFA are compared.
+    Hypotheses: The accuracies are those of our records. The numbers k are those of the released evaluate.py
+    except 125. Of the other methods, only Fisher's score and PFA are compared.
 
-    Consequences: LN-fig-5 says what the printed figures show at k = 50.
+    Consequences: What the printed figures show at k = 50 has the ledger id LN-fig-5.
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are 16 comparisons.
     """
     settle(check, [HIGHEST], figure)
 
@@ -141,31 +149,33 @@ HIGH = {number: beside_others(data, not_smaller) for number, data in IN_FIGURES.
 )
 @mutants("figure")
 def test_other_k(check, number):
-    """On {title}, for both learners and those k = 25, 50, 75, 100 that are below d, LassoNet's mean accuracy
-    is not smaller than Fisher's score's and PFA's.
+    """On {title}, LassoNet's mean accuracy is not smaller than those of Fisher's score and of principal
+    feature analysis (PFA). This holds for both learners, a network and trees. The numbers of selected
+    features are k = 25, 50, 75 and 100, as far as they are smaller than the number of features.
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
-    Hypotheses: The accuracies are those of our records. The k are those of the released evaluate.py except
-    125, below the number d of features. The printed figures have no numbers. This statement is stronger than
-    the paper's, which concedes that LassoNet is not always highest: here LassoNet must reach both other
-    methods everywhere.
+    Hypotheses: The accuracies are those of our records. The released evaluate.py uses these k and also k =
+    125. The figures in print are curves without numbers. The statement is stronger than the paper's, which
+    concedes that LassoNet is not always highest. Here LassoNet must reach both other methods in every
+    comparison.
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are 16 comparisons, on Mice Protein 12.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons, but 12
+    on Mice Protein.
     """
     settle(check, [HIGH[number]], figure)
 
 
 def reached(limit, share):
-    """Return the case of Mice Protein: whether `limit` features reach this share of the accuracy of all
-    features.
+    """Return the comparison that decides whether `limit` proteins of Mice Protein reach a share of the full
+    accuracy.
 
-    If fewer features reach the share, the answer is yes, and if more features do not reach it, the answer is
-    no. If neither decides, the accuracy at k = limit is compared.
+    The full accuracy is that with all features. If a smaller number of proteins reaches the share, or a
+    larger number does not, this comparison decides. Otherwise it is the comparison for `limit` itself.
     """
     everything = "lassonet", "mice", ALL, TABLE_1["Mice Protein"][1], "", "network"
 
@@ -204,32 +214,33 @@ REACHED = {key: reached(*given) for key, given in CURVE.items()}
 @mutants("figure")
 def test_thirty_five_proteins_again(check, key):
     """On Mice Protein the accuracy with {k} of the 77 features is not smaller than {share} of the accuracy
-    with all.
+    with all 77 features.
 
     Reading of: “{words}”
 
-    Hypotheses: The accuracies are those of our records of the experiment of Table 1. The row is also decided
-    by a smaller k that has this accuracy, or by a larger k that does not have it.
+    Hypotheses: The accuracies are those of our records of the experiment of Table 1. The statement also
+    counts as reproduced if fewer features reach this accuracy, and as not reproduced if more features do not
+    reach it.
 
-    Consequences: LN-fig-1 says what the printed figures show at k = 50.
+    Consequences: What the printed figures show at 50 features has the ledger id LN-fig-1.
 
     Tolerance: Let D be the accuracy with k features minus the share of the accuracy with all features, and SE
     its standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
-    reproduced if D < −3 SE. Up to five k are compared, and one of them decides.
+    reproduced if D < −3 SE. Up to five numbers of features are compared, and one of the comparisons decides.
     """
     settle(check, [REACHED[key]], figure)
 
 
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
 def test_digits_five_and_six(check):
-    """On the digits 5 and 6 of MNIST, the pixels at the bottom left of the 6 matter most to a network of 220
-    pixels.
+    """On the digits 5 and 6 of MNIST, the pixels at the bottom left of the 6 are the most important ones to a
+    network that uses 220 pixels.
 
     Reading of: “This confirms that the bottom left pixels of digit 6 are the most important”
 
     Hypotheses: The paper has accuracies and a picture, but no numbers for the importance of pixels.
 
-    Unchecked: Nothing of this sentence is checked. The study “lassonet-pixels” has our accuracies and pixels,
+    Unchecked: The sentence is not checked. Our study “lassonet-pixels” has accuracies and selected pixels,
     but not the importance of the pixels.
     """
 
@@ -239,14 +250,16 @@ def test_reconstructed_digits(check):
     """Digits of MNIST that are reconstructed from about 50 pixels, selected without labels, can generally be
     identified.
 
-    Hypotheses: The paper has pictures and no numbers.
+    Hypotheses: The paper shows pictures of reconstructed digits, and no numbers.
 
-    Unchecked: Nothing of this sentence is checked; none of our studies repeats the experiment.
+    Unchecked: The sentence is not checked, because none of our studies repeats the experiment.
     """
 
 
 def imputed(method, k):
-    """Return the address of the imputation error of a method on Mice Protein."""
+    """Return the address, in our records, of the mean squared error of imputation by a method on Mice
+    Protein.
+    """
     return "completion", "mice", method, k, "", "mse"
 
 
@@ -254,7 +267,11 @@ SOFT = imputed("soft-impute", TABLE_1["Mice Protein"][1])
 
 
 def reduced():
-    """Compare LassoNet on all columns with low rank: its error lies between 0.6 and 0.8 of Soft-Impute's."""
+    """Return two comparisons of LassoNet's error of imputation, with all columns, and the error of
+    Soft-Impute.
+
+    LassoNet's error must be larger than 0.6 and smaller than 0.8 of Soft-Impute's.
+    """
     every = "completion", "mice", LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
 
     def within(share, sign):
@@ -272,7 +289,7 @@ def reduced():
 
 
 def with_forty():
-    """Compare LassoNet with 40 columns to low rank."""
+    """Return the comparison of LassoNet's error of imputation with 40 proteins and Soft-Impute's error."""
     return Case("mice", (compared(not_smaller, SOFT, imputed(LASSONET, 40)),))
 
 
@@ -285,14 +302,14 @@ def test_imputation(check):
 
     Reading of: “about a 30% reduction … of the reconstruction error when using LassoNet”
 
-    Hypotheses: A network is trained from scratch on the completed matrix with all proteins, and a tenth of
-    the entries is the test set. Our seeds vary the tested entries and the initial weights; the 25 runs in
-    print vary only the initial weights. We use the learning rate 0.003, early stopping after 50 epochs
+    Hypotheses: A tenth of the entries of the matrix is the test set. A network is trained from scratch on the
+    completed matrix with all proteins. Our seeds vary the tested entries and the initial weights; the 25
+    printed runs vary only the initial weights. We use the learning rate 0.003, early stopping after 50 epochs
     without improvement, and layers of d/3 units; the paper uses 0.001, 10 epochs and the best of four widths.
 
-    Tolerance: Let D be LassoNet's error minus 0.6 of Soft-Impute's, or 0.8 of Soft-Impute's minus LassoNet's,
-    and SE its standard error. The row is reproduced if both D > 2 SE, and not reproduced if one D < −3 SE.
-    There are two comparisons.
+    Tolerance: There are two comparisons. In the first, D is LassoNet's error minus 0.6 of Soft-Impute's
+    error. In the second, D is 0.8 of Soft-Impute's error minus LassoNet's. Let SE be the standard error of D.
+    The statement is reproduced if D > 2 SE in both comparisons, and not reproduced if D < −3 SE in one.
     """
     settle(check, [REDUCED], figure)
 
@@ -304,11 +321,12 @@ def test_imputation_by_forty(check):
 
     Reading of: “we can achieve a similar MSE to Soft-Impute using only about 40 proteins”
 
-    Hypotheses: The experiment is that of LN-fig-10, and our settings differ from the printed ones in the same
-    way.
+    Hypotheses: The experiment is that of Figure 10 of the LassoNet paper, on a test set of a tenth of the
+    entries. We use the learning rate 0.003, early stopping after 50 epochs without improvement, and layers of
+    d/3 units; the paper uses 0.001, 10 epochs and the best of four widths.
 
     Tolerance: Let D be Soft-Impute's error minus LassoNet's, in units of standardised columns, and SE its
-    standard error. The row is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if
-    D < −3 SE. There is one comparison.
+    standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
+    reproduced if D < −3 SE. There is one comparison.
     """
     settle(check, [WITH_FORTY], figure)

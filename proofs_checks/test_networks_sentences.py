@@ -2,8 +2,8 @@
 
 Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers),
 Sections 4.1, 4.2 and 5, Appendices B.1, B.2.4, B.4 and B.6, Figures 3, 5, 8, 9 and 11. The figures themselves
-are in test_networks_tables.py. A sentence is compared with records of the same study and of similar numbers
-of training rows, by one of the rules "larger", "not smaller" and "equal" of
+are in test_networks_tables.py. A sentence is compared with records of the same experiment, with similar
+numbers of training rows. The comparison is by one of the rules "larger", "not smaller" and "equal" of
 `proofs_checks.experiments.networks.verdicts`. Words such as "competitive" were assigned to a rule before the
 verdicts were computed.
 """
@@ -54,7 +54,9 @@ BASELINES = tuple(NAMES[name] for name in SMALL[1:])
 
 
 def competitive(data):
-    """Compare Sequential Attention with the five methods of Table 2."""
+    """Return the comparison of Sequential Attention's accuracy with those of the five other methods of Table
+    2.
+    """
     first, others = on_like_rows(data), [attention("paper", data, method=name) for name in BASELINES]
     return Case(data, tuple(compared(not_smaller, first, other) for other in others))
 
@@ -71,22 +73,23 @@ def test_small_scale_again(check):
     this benchmark suite”
 
     Hypotheses: Our records are of the experiment of Table 2 on five data sets. On MNIST and MNIST-Fashion,
-    where the released Sequential Attention uses all rows, ours has its own defaults on the 10,000 rows of the
-    other methods.
+    the released Sequential Attention uses all rows, and the other methods use 10,000. There we run Sequential
+    Attention on the same 10,000 rows, with the defaults of our implementation.
 
-    Consequences: SA-figure-3 says what the printed figures show.
+    Consequences: What the printed figures show about the sentence has the ledger id SA-figure-3.
 
-    Unchecked: Activity is not compared.
+    Unchecked: The data set Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are five comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are five comparisons on each
+    of five data sets.
     """
     settle(check, COMPETITIVE, figure)
 
 
 def indistinguishable(data):
-    """Compare the ℓ₁ mask with softmax."""
+    """Return the comparison of the accuracy with the ℓ₁ mask |w| and the accuracy with the softmax mask."""
     softmax, absolute = (attention("masks", data, mask) for mask in MASKS[:2])
     return Case(data, (compared(equal, absolute, softmax),))
 
@@ -103,24 +106,30 @@ def test_masks_again(check):
 
     Hypotheses: Our records are of the experiment of Table 10 on five data sets.
 
-    Consequences: SA-section-4.2-indistinguishable says what the printed figures show.
+    Consequences: What the printed figures show about the sentence has the ledger id
+    SA-section-4.2-indistinguishable.
 
-    Unchecked: Activity is not compared.
+    Unchecked: The data set Activity is not compared.
 
-    Tolerance: The statement is reproduced if the means differ by at most 2 SE ≤ 0.03, where SE is the
-    standard error of the difference, and not reproduced beyond 3 SE. There are five comparisons.
+    Tolerance: Let SE be the standard error of the difference of two means. The statement is reproduced if the
+    means differ by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if they differ by more than 3 SE.
+    There are five comparisons.
     """
     settle(check, INDISTINGUISHABLE, figure)
 
 
 def best_in_print(data):
-    """Return LassoNet's figure in its Table 1, the largest one there, and its standard error."""
+    """Return the best accuracy in LassoNet's Table 1 for a data set, which is LassoNet's own, and its
+    standard error.
+    """
     (best,) = (printed for printed in figures("LN-table-1", data) if printed.method == LASSONET)
     return best.mean, error_in_print(best)
 
 
 def ahead_in_print(data):
-    """Compare all masks with the best of LassoNet's Table 1."""
+    """Return the comparisons of the accuracy with each of five masks and the best accuracy in LassoNet's
+    Table 1.
+    """
     best = best_in_print(data)
     addresses = [attention("masks", data, mask) for mask in MASKS]
     words = f" less {best[0]} in print"
@@ -140,28 +149,31 @@ AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 @sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
-    """On each data set, the mean accuracy of each of the five masks exceeds the best mean accuracy in
-    LassoNet's Table 1.
+    """On each data set, the mean accuracy of Sequential Attention with each of the five masks exceeds the
+    best mean accuracy in LassoNet's Table 1.
 
-    Hypotheses: Our records are of the experiment of Table 10. The best printed accuracies are 0.958, 0.873,
-    0.800, 0.885, 0.991.
+    Hypotheses: Our records are of the experiment of Table 10. The best printed accuracies on the five data
+    sets are 0.958, 0.873, 0.800, 0.885 and 0.991.
 
-    Consequences: SA-section-4.2-baselines says what the printed figures show. On MNIST and Fashion the
-    released code of LassoNet trains on 3,500 images; our runs use the images of Sequential Attention's
-    protocol.
+    Consequences: What the printed figures show about the sentence has the ledger id SA-section-4.2-baselines.
+    On MNIST and Fashion the released code of LassoNet trains on 3,500 images; our runs use the images of
+    Sequential Attention's protocol.
 
-    Unchecked: Activity is not compared.
+    Unchecked: The data set Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. SE includes √(p(1 − p)/n_test) for
-    the printed p. There are five comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. SE includes √(p(1 − p)/n_test) for the
+    printed p. There are five comparisons on each of five data sets.
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
 
 
 def ahead(data):
-    """Compare Sequential Attention with LassoNet on the same rows."""
+    """Return the comparison of Sequential Attention's accuracy with LassoNet's, both trained on the same
+    rows.
+    """
     return Case(data, (compared(larger, on_like_rows(data), attention("paper", data, method=LASSONET)),))
 
 
@@ -170,24 +182,26 @@ AHEAD = [ahead(data) for data in HERE]
 
 @sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", AHEAD)
 def test_beside_lassonet_on_the_same_rows(check):
-    """On each data set, Sequential Attention has a better mean accuracy than LassoNet on the same rows, with
-    the same network for both selections.
+    """On each data set, Sequential Attention has a better mean accuracy than LassoNet. Both methods select
+    features from the same rows, and the same network is trained on both selections.
 
     Reading of: “all of these variants outperform LassoNet”
 
-    Hypotheses: Our records are of the experiment of Table 2, with the softmax mask and 50 features. Our
-    LassoNet is not tuned. On MNIST and MNIST-Fashion, Sequential Attention has our defaults.
+    Hypotheses: Our records are of the experiment of Table 2, with the softmax mask and 50 features. The
+    hyperparameters of our LassoNet are not tuned. On MNIST and MNIST-Fashion, Sequential Attention has the
+    defaults of our implementation.
 
-    Unchecked: Activity and the other masks are not compared.
+    Unchecked: The data set Activity and the other masks are not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are five comparisons.
     """
     settle(check, AHEAD, figure)
 
 
 def fewer_at_once(data):
-    """Compare selecting one feature at a time with 64 at once."""
+    """Return the comparison of selecting 64 features one at a time with selecting all 64 at once."""
     one_at_a_time, all_at_once = (attention("adaptivity", data, setting, 64) for setting in ("1", "64"))
     return Case(data, (compared(larger, one_at_a_time, all_at_once),))
 
@@ -203,20 +217,23 @@ def test_more_at_once_again(check):
     Reading of: “For most datasets, we find that feature selection quality decreases as we select more
     features at once”
 
-    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once.
+    Hypotheses: Our records are of the experiment of Table 9. Selecting one feature at a time is compared with
+    selecting 64 at once.
 
-    Consequences: SA-B.4-adaptivity says what the printed figures show.
+    Consequences: What the printed figures show about the sentence has the ledger id SA-B.4-adaptivity.
 
-    Unchecked: Activity is not compared.
+    Unchecked: The data set Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. A data set counts for the statement if D
+    > 2 SE, and against it if D < −3 SE. The statement is reproduced if more than half of the five data sets
+    count for it, and not reproduced if at least half count against it.
     """
     settle(check, FEWER_AT_ONCE, figure, most)
 
 
 def more_at_once(data):
-    """Return the comparison in the opposite order."""
+    """Return the comparison of selecting all 64 features at once with selecting them one at a time."""
     one_at_a_time, all_at_once = fewer_at_once(data).addresses
     return Case(data, (compared(larger, all_at_once, one_at_a_time),))
 
@@ -231,20 +248,24 @@ def test_mice_protein_again(check):
 
     Reading of: “An exception is the mice protein dataset, which exhibits the opposite trend”
 
-    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once.
+    Hypotheses: Our records are of the experiment of Table 9. Selecting one feature at a time is compared with
+    selecting 64 at once.
 
-    Consequences: This row is about our records, and only about the order of the two ends. SA-B.4-mice is
-    about the printed figures of the same sentence, whose two ends are equal. The two rows use different
-    data, so neither decides the other.
+    Consequences: The statement compares only the two extremes of Table 9, in our records. In the printed
+    table, the accuracies of the two extremes are equal; what it shows about the sentence has the ledger id
+    SA-B.4-mice. The two statements are about different data, so neither decides the other.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
     settle(check, OPPOSITE, figure)
 
 
 def diverse():
-    """Compare Sequential Attention with the four methods other than Sequential LASSO."""
+    """Return the comparisons of how many selected pixels touch, for Sequential Attention and four other
+    methods.
+    """
     first = on_like_rows("mnist")
     others = [attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")]
     return Case("mnist", tuple(compared(larger, other, first, of=clustering) for other in others))
@@ -256,21 +277,28 @@ DIVERSE = diverse()
 @sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
     """On MNIST, fewer pairs of pixels touch among Sequential Attention's 50 pixels than among the 50 pixels
-    of LLY, of GL, of OMP and of CAE.
+    of each of four methods. They are the feature mask (LLY), the group LASSO (GL), OMP and the concrete
+    autoencoder (CAE).
 
     Reading of: “Sequential Attention selects a highly diverse set of pixels due to its adaptivity”, with “the
     degree to which the selected pixels are ‘clustered’”
 
-    Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
+    Hypotheses: Our records are of the experiment of Table 2 on 10,000 rows, with the defaults of our
+    implementation. The numbers of pairs are means over seeds.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are four comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are four comparisons.
     """
     settle_pictures(check, DIVERSE, figure, adjacent)
 
 
 def similar():
-    """Compare Sequential Attention's pixels with Sequential LASSO's, and with its own for other seeds."""
+    """Return the comparison of two similarities of the pixels that Sequential Attention selects.
+
+    The first is their similarity to Sequential LASSO's pixels, the second to Sequential Attention's own for
+    other seeds.
+    """
     pair = on_like_rows("mnist"), attention("paper", "mnist", method=NAMES["SL"])
     words = "share of pixels that touch Sequential LASSO's less that of another seed's"
     return Case("mnist", (Comparison(not_smaller, pair, lambda: similarity(pair), words),))
@@ -281,15 +309,20 @@ SIMILAR = similar()
 
 @sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
-    """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's for the same seed as often as
-    with Sequential Attention's for another seed. A pixel agrees if it is in, or touches, the other set.
+    """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's 50 pixels as often as with
+    Sequential Attention's own for another seed. A pixel agrees with a set of pixels if it is in the set or
+    touches a pixel of the set.
 
     Reading of: “Sequential LASSO also selects a very similar set of pixels, as suggested by our theoretical
     analysis”
 
-    Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
+    Hypotheses: Our records are of the experiment of Table 2 on 10,000 rows, with the defaults of our
+    implementation. The two methods are compared for the same seed, and the shares of pixels that agree are
+    means over seeds.
 
-    Tolerance: The rule is “not smaller” of `verdicts` with the jackknife's standard error; one comparison.
+    Tolerance: Let D be the first share minus the second, and SE its standard error by the jackknife. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There is one comparison.
     """
     settle(check, [SIMILAR], figure)
     if not SIMILAR.lacking:
@@ -301,7 +334,9 @@ def test_similar_pixels(check):
 
 
 def clumping():
-    """Compare selecting 64 features at once with one at a time."""
+    """Return the comparison of how many selected pixels touch if 64 are selected at once and if one is
+    selected at a time.
+    """
     one_at_a_time, all_at_once = (attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64"))
     return Case("mnist", (compared(larger, all_at_once, one_at_a_time, of=clustering),))
 
@@ -316,17 +351,22 @@ def test_clumping_pixels(check):
 
     Reading of: “One observes that the selected pixels ‘clump together’ as i increases”
 
-    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once, in
-    the mean over seeds.
+    Hypotheses: Our records are of the experiment of Table 9. Selecting one pixel at a time is compared with
+    selecting 64 at once. The numbers of pairs are means over seeds.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
     settle_pictures(check, CLUMPING, figure, adjacent)
 
 
 def correlated():
-    """Compare the rank correlation after 0, 9 and 49 features with the next one, and the last one with 0."""
+    """Return the comparisons of the rank correlation of gain and attention after 0, 9 and 49 selected
+    features.
+
+    Each correlation is compared with the next one, and the last one with 0.
+    """
     first, second, third = (("gains", "mnist", SA, k, "", "Spearman") for k in (0, 9, 49))
     falls = compared(larger, first, second), compared(larger, second, third)
     return Case("mnist", (*falls, Comparison(larger, (third,), lambda: figure(third), "after 49 less 0")))
@@ -337,18 +377,19 @@ CORRELATED = correlated()
 
 @sentence("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", [CORRELATED])
 def test_marginal_gains_again(check):
-    """On MNIST, let the unselected pixels be ranked by marginal gain and by attention. After 0, 9 and 49
-    selected pixels, the two rankings have a positive rank correlation (Spearman), which decreases with each
-    of these numbers.
+    """On MNIST, marginal gains and attention weights have a positive rank correlation (Spearman), which
+    decreases as more pixels are selected. The correlation is over the unselected pixels, after 0, 9 and 49
+    selected ones.
 
     Reading of: “one might expect that these two sets of scores are correlated in some sense”; “the
     correlations degrade as we select more features”
 
-    Hypotheses: The correlations are those of our records. The paper has them only in a figure.
+    Hypotheses: The correlations are those of our records. The paper shows its correlations only in a figure.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. Each correlation is compared with
-    the next, and the last with 0: three comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are three comparisons: each correlation
+    is compared with the next, and the last with 0.
     """
     settle(check, [CORRELATED], figure)
 
@@ -382,7 +423,8 @@ def test_the_best_fifty(check, key):
     Hypotheses: Sequential Attention selects k pixels, and a network is trained for each further pixel. The
     paper shows the 50 pixels only in pictures.
 
-    Consequences: The rank correlation over all unselected pixels (SA-figure-11) does not decide this.
+    Consequences: The rank correlation over all unselected pixels (ledger id SA-figure-11) does not decide
+    this statement, which is about the 50 best pixels.
     """
     scores = {name for record in RECORDS if record.piece.study == "gains" for name in record.scores}
     check.measured(
@@ -395,9 +437,10 @@ def test_the_best_fifty(check, key):
 
 @claim("SA-B.2.4-reset", f"Appendix B.2.4 {ICLR}", "float", OPEN)
 def test_resetting(check):
-    """If the attention weights are not reset after each phase, the accuracy with the selected features is
-    lower. If the network's weights are reset, it is no higher. Sequential Attention trains one network here,
-    after a warm-up in which only the network's weights are trained.
+    """If Sequential Attention does not reset the attention weights after each phase, the accuracy with the
+    selected features is lower. If it resets the network's weights, the accuracy is no higher. Here Sequential
+    Attention trains one network in all phases, after a warm-up in which only the network's weights are
+    trained.
 
     Reading of: “it is important to reset the attention weights after each of the sequential feature selection
     phases, but resetting the neural network weights is not crucial for good performance”
@@ -406,11 +449,11 @@ def test_resetting(check):
     network in the first tenth of the steps, where its mask is 1. It then resets the attention weights after
     each phase (its switch `reset_weights` is on), and never the network's weights.
 
-    Consequences: All our records are of runs that reset the attention weights and not the network's.
-    SA-figure-3-again says how good their selections are.
+    Consequences: All our records are of runs that reset the attention weights and not the network's. The
+    accuracies with their selections have the ledger id SA-figure-3-again.
 
-    Unchecked: Nothing of this sentence is checked. To decide it, compare the runs of the study “switches”
-    with runs that do not reset the attention weights, and with runs that reset the network's weights.
+    Unchecked: The sentence is not checked. To decide it, compare the runs of our study “switches” with runs
+    that do not reset the attention weights, and with runs that reset the network's weights.
     """
 
 
@@ -425,12 +468,13 @@ def test_omp_for_networks(check):
 
     Hypotheses: The means are those of Table 2: on MNIST 0.912 (OMP) and 0.956, on Fashion 0.829 and 0.854.
 
-    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is also
-    behind on ISOLET, COIL-20 and Activity. But on Mice Protein it has the best mean of all six methods,
-    0.994, while Sequential Attention has 0.993. SA-B.1-omp-again has the accuracies of OMP with other
-    gradients.
+    Consequences: The two data sets do not show that OMP does not generalize well to networks. OMP is less
+    accurate than Sequential Attention on ISOLET, COIL-20 and Activity too. But on Mice Protein OMP has the
+    best mean of all six methods, 0.994, while Sequential Attention has 0.993. The accuracies of OMP with
+    other gradients have the ledger id SA-B.1-omp-again.
 
-    Unchecked: This row does not repeat the experiments; SA-table-2-baselines-mice does.
+    Unchecked: The experiments are not repeated here. Our repetition for Mice Protein has the ledger id
+    SA-table-2-baselines-mice.
     """
     means = {name: (row[SMALL.index("OMP")][0], row[0][0]) for name, row in TABLE_2.items()}
     printed = {"MNIST": (912, 956), "MNIST-Fashion": (829, 854), "Mice Protein": (994, 993)}
@@ -441,7 +485,10 @@ def test_omp_for_networks(check):
 
 
 def behind_attention(data):
-    """Compare OMP with gradients at W = 0, over all rows, with Sequential Attention as released."""
+    """Return the comparison of OMP's accuracy with that of Sequential Attention as released.
+
+    OMP uses the gradients over all rows, with zero weights W_j of the unselected features.
+    """
     omp, sa = (
         attention("switches", data, setting, method=method)
         for method, setting in ((NAMES["OMP"], "both"), (SA, AS_RELEASED))
@@ -454,23 +501,27 @@ BEHIND = [behind_attention(data) for data in HERE]
 
 @sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", BEHIND)
 def test_omp_for_networks_again(check):
-    """On each data set, the mean accuracy with OMP's 50 features is lower than with Sequential Attention's.
+    """On each data set, the mean accuracy with OMP's 50 features is lower than with Sequential Attention's 50
+    features.
 
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: Our records follow the released protocol. OMP ranks by the gradients of all rows, at W_j = 0
-    for the unselected features, as for a model that is linear in W. The first pick uses a random W, because
-    for W = 0 all gradients vanish. The released code ranks by the gradients of one batch, in a network where
-    these W_j have random values and no feature is masked.
+    Hypotheses: Our records follow the released protocol. OMP ranks the features by the gradients over all
+    rows, with the first-layer weights W_j = 0 for the unselected features j, as for a model that is linear in
+    W. The first feature is selected with a random W, because for W = 0 all gradients vanish. The released
+    code ranks the features by the gradients of one batch, in a network in which the W_j of the unselected
+    features have random values and no feature is masked.
 
-    Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of the two
-    differences. SA-B.1-omp says what the printed figures show about the sentence.
+    Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of these two
+    differences from the released code. What the printed figures show about the sentence has the ledger id
+    SA-B.1-omp.
 
-    Unchecked: Activity is not compared.
+    Unchecked: The data set Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are five comparisons.
     """
     settle(check, BEHIND, figure)
 
@@ -479,7 +530,8 @@ def test_omp_for_networks_again(check):
 @mutants("surely_better")
 def test_significantly(check):
     """On each of the six data sets, Sequential Attention's interval, mean ± standard deviation, lies above
-    the intervals of the previous methods LLY, GL and CAE.
+    the intervals of three previous methods: the feature mask (LLY), the group LASSO (GL) and the concrete
+    autoencoder (CAE).
 
     Reading of: “Empirically, Sequential Attention improves significantly upon previous methods on widely-used
     benchmarks”
@@ -489,9 +541,9 @@ def test_significantly(check):
 
     Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE alone it holds
     on all six, and compared with LLY alone on four. GL has a better mean on Activity, and the same mean on
-    COIL-20. With five runs each, no exact test of pairs has p < 0.0625.
+    COIL-20. With five runs of each method, no exact paired test has p < 0.0625.
 
-    Unchecked: This row does not repeat the experiments; SA-figure-3-again does.
+    Unchecked: The experiments are not repeated here. Our repetition has the ledger id SA-figure-3-again.
     """
     previous = {"LLY", "GL", "CAE"}
     check.refutes("GL" in better(TABLE_2["Activity"]), "Activity: GL 0.933, Sequential Attention 0.931")

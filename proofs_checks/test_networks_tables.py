@@ -8,7 +8,8 @@ test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py
 
 The verdicts are computed from `networks_records.jsonl`, the records of `make networks`, by the rule of
 `proofs_checks.experiments.networks.verdicts`. The rule was stated before its verdicts were computed. The
-printed mean is over m runs with standard deviation s, and ours over m' runs with s'. With
+printed mean is over m runs with the standard deviation s, and ours over m' runs with the standard deviation
+s'. With the squared standard error of their difference,
 
     SE² = s²/m + s'²/m' + .001²/12
 
@@ -18,10 +19,10 @@ a figure is
     not reproduced   if |ours − printed| > 3 SE,
     undecided        otherwise.
 
-The check of a row computes the means and standard deviations again with Python's `statistics`, and applies
-the rule, written out again. The check fails if the stored verdict does not follow. The more figures a row
-has, the more likely it is "not reproduced" by chance. The docstring of `verdicts` says how likely, and each
-row says how many figures it has.
+Each check computes the means and standard deviations a second time, with Python's `statistics`, and applies a
+second implementation of the rule. It fails if the stored verdict does not follow. The more figures a
+statement of the ledger compares, the more likely it is "not reproduced" by chance. The docstring of
+`verdicts` says how likely, and each statement says how many figures it compares.
 """
 
 import math
@@ -35,27 +36,32 @@ ICLR = "(ICLR, NeurIPS submission)"
 
 
 def own(method):
-    """Return whether a figure is of the method that the paper proposes."""
+    """Return whether a method is the one that the paper proposes: Sequential Attention or LassoNet."""
     return method in (SA, LASSONET)
 
 
 def other(method):
-    """Return whether a figure is of another method."""
+    """Return whether a method is not the one that the paper proposes: neither Sequential Attention nor
+    LassoNet.
+    """
     return not own(method)
 
 
 def judged(table, data, keep):
-    """Compare each figure of a table on a data set with our records."""
+    """Return the printed figures of a table for a data set, each with the verdict from our records."""
     return [(printed, verdict(printed, OURS.get(printed.address))) for printed in figures(table, data, keep)]
 
 
 def conclusion(table, keep=lambda method: True):
-    """Return the function that gives the verdict on a data set's figures of a table."""
+    """Return a function that maps a data set to the verdict on all printed figures of a table for it."""
     return lambda data: combine(found.verdict for _, found in judged(table, data, keep))
 
 
 def words(table, keep=lambda method: True):
-    """Return, for each data set, the words that complete the statement about a table."""
+    """Return, for each data set, its title and the printed figures of a table as text.
+
+    The docstrings of the checks have {title} and {figures} in the places of these words.
+    """
     found = {}
     for name in TITLES:
         digits = 1 if table == "SA-table-6" else 3
@@ -70,8 +76,9 @@ def words(table, keep=lambda method: True):
 
 
 def rows_of(table, number, keep=lambda method: True, suffix=""):
-    """Mark a check as one row of the ledger for each data set of a table: do our records agree with its
-    figures?
+    """Mark a check as a row of the ledger for each data set of a table of accuracies.
+
+    Each row states that our records agree with the printed figures of the table for the data set.
     """
     return claims(words(table, keep), table + suffix, number, "float", conclusion(table, keep))
 
@@ -81,7 +88,11 @@ RUNS = {"SA-table-2": 5, "SA-released": 5, "SA-table-5": 5}
 
 
 def met(figure, found):
-    """Return whether a verdict follows from the figure and the records, by the rule written out again."""
+    """Return whether the verdict `found` on a printed figure follows from our records.
+
+    The verdict is derived again, from means and standard errors in plain Python and a second implementation
+    of the rule.
+    """
     mean, error = by_hand(figure.address)
     difference = mean - figure.mean
     if figure.within:
@@ -96,7 +107,7 @@ def met(figure, found):
 
 
 def measured(check, found):
-    """Report what was found for each figure, how many are compared, and the verdict of all."""
+    """Report the difference and verdict of each figure, the number of figures, and their common verdict."""
     for _, judged in found:
         check.measured(describe(judged))
     check.measured(f"{len(found)} figure{'s' * (len(found) > 1)}")
@@ -104,7 +115,7 @@ def measured(check, found):
 
 
 def met_again(check, table, data, keep=lambda method: True):
-    """Decide whether our records agree with a table of accuracies on a data set."""
+    """Check the verdicts on the printed figures of a table for a data set, and report them."""
     found = judged(table, data, keep)
     check.over([pair for pair in found if not pair[1].lacking], lambda pair: met(*pair))
     measured(check, found)
@@ -118,11 +129,13 @@ def met_again(check, table, data, keep=lambda method: True):
 def test_table_2(check, data):
     """On {title} the network retrained on 50 features has the mean accuracy {figures}.
 
-    Hypotheses: The protocol is the released one, with its leaks of test data. The paper has five seeds; the
-    result states the number of ours. The network has one hidden layer of 67 units.
+    Hypotheses: The protocol is the released one, with its leaks of test data. The paper has five seeds. The
+    number of our seeds is stated with the result. The network has one hidden layer of 67 units.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE.
     """
     met_again(check, "SA-table-2", data, own)
 
@@ -136,11 +149,13 @@ def test_table_2_baselines(check, data):
     implementations, and are not tuned. The group LASSO and Sequential LASSO follow a path of λ, and OMP uses
     the gradients of all rows at W = 0.
 
-    Consequences: The rows SA-released have the results of the released code of two of the baselines.
+    Consequences: The results of the released code of two of the baselines have ledger ids that begin with
+    SA-released.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-2", data, other)
 
@@ -154,9 +169,10 @@ def test_released_baselines(check, data):
     released code of the group LASSO and of Sequential LASSO ends with an error, and no code of the concrete
     autoencoder is released.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has two comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are two comparisons, and each is judged by itself.
     """
     met_again(check, "SA-released", data)
 
@@ -169,9 +185,10 @@ def test_table_3(check, data):
     Hypotheses: The protocol is the released one. The figure is that of the column “This paper”, for which no
     standard deviation is printed.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "SA-table-3", data)
 
@@ -179,13 +196,16 @@ def test_table_3(check, data):
 @rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", own)
 @mutants("verdict")
 def test_table_5(check, data):
-    """On {title}, with the epochs and batches of Table 4, 50 features have the mean accuracy {figures}.
+    """On {title}, with the epochs and batches of Table 4, the network on 50 features has the mean accuracy
+    {figures}.
 
     Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
-    trials; the result states the number of our seeds.
+    trials. The number of our seeds is stated with the result.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE.
     """
     met_again(check, "SA-table-5", data, own)
 
@@ -193,20 +213,24 @@ def test_table_5(check, data):
 @rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_5_baselines(check, data):
-    """On {title}, with the epochs and batches of Table 4, the baselines have these accuracies: {figures}.
+    """On {title}, with the epochs and batches of Table 4, the five baselines have these mean accuracies:
+    {figures}.
 
     Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
-    trials; the result states the number of our seeds.
+    trials. The number of our seeds is stated with the result.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-5", data, other)
 
 
 def times(data):
-    """Return each baseline's time divided by Sequential Attention's, printed and ours."""
+    """Return the selection time of each baseline divided by the time of Sequential Attention, as printed and
+    in our records.
+    """
     base, *others = figures("SA-table-6", data)
     pairs = [((method, base), (CLOCKS.get(method.address), CLOCKS.get(base.address))) for method in others]
     return [(printed, verdict_of_times(printed, ours)) for printed, ours in pairs]
@@ -221,16 +245,17 @@ def times(data):
 )
 @mutants("verdict_of_times")
 def test_table_6(check, data):
-    """On {title} the time of each method, divided by Sequential Attention's, is the ratio of these seconds:
-    {figures}.
+    """On {title} the selection by each method takes the printed multiple of Sequential Attention's time. The
+    printed times in seconds are: {figures}.
 
     Hypotheses: The epochs and batches are those of Table 4. The implementations and the machine are ours, and
     only the time of the selection is measured.
 
-    Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
+    Consequences: The paper says that Sequential Attention is efficient. What the printed times show about
+    this sentence has the ledger id SA-table-6.
 
-    Tolerance: Ratios may differ by a factor of 2, because no standard error includes the difference of two
-    machines. The row has five comparisons, and each is judged by itself.
+    Tolerance: The printed ratio of two times and ours may differ by a factor of 2, because no standard error
+    includes the difference of two machines. There are five comparisons, and each is judged by itself.
     """
     found = times(data)
 
@@ -247,14 +272,16 @@ def test_table_6(check, data):
 @rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
 @mutants("verdict")
 def test_table_9(check, data):
-    """On {title} 64 features, selected 1, 2, 4, … at a time, have these seven mean accuracies: {figures}.
+    """On {title} the network on 64 features, selected 1, 2, 4, … at a time, has these seven mean accuracies:
+    {figures}.
 
     Hypotheses: The protocol is the released one, without its defect in selecting several features at a time.
-    The result states the number of our seeds; the paper does not state its number of runs.
+    The paper does not state its number of runs. The number of our seeds is stated with the result.
 
-    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
-    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
-    has seven comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s² + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are seven comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-9", data)
 
@@ -262,14 +289,16 @@ def test_table_9(check, data):
 @rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
 @mutants("verdict")
 def test_table_10(check, data):
-    """On {title} 50 features, selected by each of five masks, have these mean accuracies: {figures}.
+    """On {title} the network on 50 features, selected by each of five masks, has these mean accuracies:
+    {figures}.
 
-    Hypotheses: The protocol is the released one. The result states the number of our seeds; the paper does
-    not state its number of runs.
+    Hypotheses: The protocol is the released one. The paper does not state its number of runs. The number of
+    our seeds is stated with the result.
 
-    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
-    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
-    has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s² + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-10", data)
 
@@ -286,8 +315,8 @@ def test_criteo(check, table):
 
     Hypotheses: The network has three hidden layers, and makes one pass over three billion examples.
 
-    Consequences: SA-figure-4 and SA-figure-4-variance say what the printed figures show about the
-    sentence that Sequential Attention outperforms the others.
+    Consequences: The paper says that Sequential Attention outperforms the other methods. What the printed
+    figures show about this sentence has the ledger ids SA-figure-4 and SA-figure-4-variance.
     """
     check.measured("the data are not here; docs/guide/networks.md, logs of clicks, reads one's own")
     check.concludes(NEEDS_DATA)
@@ -299,14 +328,15 @@ def test_criteo(check, table):
 @rows_of("LN-table-1", "Table 1, section 5.3", own)
 @mutants("verdict")
 def test_lassonet_table_1(check, data):
-    """On {title} a network on 50 features has the accuracy {figures}.
+    """On {title} a network on the 50 features that LassoNet selects has the accuracy {figures}.
 
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
     and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "LN-table-1", data, own)
 
@@ -314,7 +344,8 @@ def test_lassonet_table_1(check, data):
 @rows_of("LN-table-1", "Table 1, section 5.3", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_1_others(check, data):
-    """On {title} a network on 50 features, or on all, has these three accuracies: {figures}.
+    """On {title} a network on all features, or on 50 features selected by Fisher's score or by principal
+    feature analysis, has these three accuracies: {figures}.
 
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split as
     in the released code and not as in print (`lassonet_study`). Fisher's score ranks the features in the same
@@ -322,10 +353,11 @@ def test_lassonet_table_1_others(check, data):
 
     Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
-    each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
+    by itself.
     """
     met_again(check, "LN-table-1", data, other)
 
@@ -333,14 +365,16 @@ def test_lassonet_table_1_others(check, data):
 @rows_of("LN-table-2", "Table 2, Appendix C", own)
 @mutants("verdict")
 def test_lassonet_table_2(check, data):
-    """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
+    """On {title} 50 extremely randomised trees on the 50 features that LassoNet selects have the accuracy
+    {figures}.
 
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
     and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "LN-table-2", data, own)
 
@@ -348,8 +382,8 @@ def test_lassonet_table_2(check, data):
 @rows_of("LN-table-2", "Table 2, Appendix C", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_2_others(check, data):
-    """On {title} 50 extremely randomised trees on 50 features, or on all, have these three accuracies:
-    {figures}.
+    """On {title} 50 extremely randomised trees on all features, or on 50 features selected by Fisher's score
+    or by principal feature analysis, have these three accuracies: {figures}.
 
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split as
     in the released code and not as in print (`lassonet_study`). Fisher's score ranks the features in the same
@@ -357,10 +391,11 @@ def test_lassonet_table_2_others(check, data):
 
     Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
-    each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
+    by itself.
     """
     met_again(check, "LN-table-2", data, other)
 
@@ -385,11 +420,11 @@ WITH_ANCHORS = {data: title for data, title in TITLES.items() if title in ANCHOR
 )
 @mutants("verdict")
 def test_anchors(check, data):
-    """On {title} three learners with all features have the accuracies {figures}, with scikit-learn's defaults
-    and 50 trees.
+    """On {title} three learners with all features have the accuracies {figures}. They have scikit-learn's
+    default parameters, except for 50 trees.
 
-    Hypotheses: The accuracies are those that later papers print for all features. The rows and the scaling
-    are as in the code that one of these papers has released.
+    Hypotheses: The accuracies are those that later papers print for all features. The rows of the data and
+    the scaling of the features are as in the released code of one of these papers.
 
     Tolerance: Accuracies may differ by 0.3 percentage points.
     """

@@ -1,18 +1,21 @@
-"""Nonnegative OMP, Sequential LASSO and the LASSO path for β ≥ 0: the picks, and the uniqueness of β.
+"""Nonnegative OMP, Sequential LASSO and the LASSO path for β ≥ 0: the features that they select, and the
+uniqueness of β.
 
 S is the selected set, and F ⊆ S has the forced features, whose coefficients may have any sign. All other
 coefficients are nonnegative. With λ ≥ 0, the problem over β_{F̄} ≥ 0 is
 
     min ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j.                                                                      (+)
 
-At λ = ∞ this is nonnegative least squares on S. Let r be its residual, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j)
-and T = {j ∉ S : c_j = λ*}. Nonnegative OMP (Bruckstein, Elad and Zibulevsky, *On the uniqueness of
-nonnegative sparse solutions to underdetermined systems of equations*, 2008) takes a feature of T. The LASSO
-path for β ≥ 0 has S = F. Derivations: docs/proofs/nonnegative.md.
+For λ = ∞ the solutions are zero outside S, so (+) is nonnegative least squares on S. Let r be its residual, c
+= Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j = λ*}. Nonnegative OMP (Bruckstein, Elad and
+Zibulevsky, *On the uniqueness of nonnegative sparse solutions to underdetermined systems of equations*, 2008)
+takes a feature of T. The LASSO path for β ≥ 0 consists of the solutions of (+) for S = F. Derivations:
+docs/proofs/nonnegative.md.
 
-*The oracle.* Let Z have the columns P_F^⊥X_j, j ∉ F, and let H = ZᵀZ and b_j = ⟨Z_j, y⟩ − λ·[j ∉ S]. Then (+)
-is min ½uᵀHu − bᵀu over u ≥ 0. If u has the support B and H_BB is nonsingular, then u_B = H_BB⁻¹b_B. All
-supports B are tried. A minimiser has u ≥ 0 and Hu ≥ b.
+*Exact solutions for comparison.* Let Z have the columns P_F^⊥X_j, j ∉ F, where P_F^⊥ projects off the forced
+columns. Let H = ZᵀZ and b_j = ⟨Z_j, y⟩ − λ·[j ∉ S]. Then (+) is min ½uᵀHu − bᵀu over u ≥ 0, with u = β_{F̄}.
+If u has the support B and H_BB is nonsingular, then u_B = H_BB⁻¹b_B. The checks try all supports B, and u is
+a minimiser if u ≥ 0 and Hu ≥ b.
 """
 
 from itertools import combinations, pairwise
@@ -34,15 +37,19 @@ SHARED = integer_designs(5, 7) | tied_designs(5, 7) | designs_with_margin(0.01, 
 
 @st.composite
 def selections(draw):
-    """Draw (X, y, F, S): small integers, F ⊆ S, |F| ≤ 1, and at most three features in S."""
+    """Draw an integer design X, y, a set S of at most three selected features, and the forced features F ⊆ S,
+    at most one.
+    """
     X, y = draw(integer_designs(5, 6) | tied_designs(5, 6))
     S = draw(st.lists(st.integers(0, X.shape[1] - 1), max_size=3, unique=True))
     return X, y, tuple(S[: draw(st.integers(0, 1))]), tuple(S)
 
 
 def minimisers(X, y, F, S, lam):
-    """Return the minimisers β of the module's problem (+) that are vertices off F; all have the same
-    residual.
+    """Return solutions β of the nonnegative problem min ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j, exactly.
+
+    The coefficients of the forced features F may have any sign, the others are ≥ 0. Every vertex of the set
+    of solutions is among the solutions. All of them have the same residual.
     """
     A, d = rational(X), X.shape[1]
     signed = [j for j in range(d) if j not in F]
@@ -66,9 +73,9 @@ def minimisers(X, y, F, S, lam):
 
 
 def vertex(H, b, B):
-    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 with support in B, or None.
+    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 whose support is in the set B, or None.
 
-    None means that there is no such minimiser, or that H_BB is singular.
+    None means that no minimiser has its support in B, or that the submatrix H_BB is singular.
     """
     H_BB, u = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B]), fmpq_mat(len(b), 1)
     if B and H_BB.det() == 0:
@@ -81,9 +88,11 @@ def vertex(H, b, B):
 
 
 def window(X, r, c, lam_star, others):
-    """Return a rational ε ≤ ε₀, where ε₀ is the minimum of (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T.
+    """Return a rational number ε > 0 such that only tied features enter at penalties between (1 − ε)λ* and
+    λ*.
 
-    It is ε = min (λ* − c_j)/(λ* + (‖X_j‖² + ‖r‖²)/2), and ε ≤ ε₀ follows from 2‖X_j‖‖r‖ ≤ ‖X_j‖² + ‖r‖².
+    The proved bound is the minimum of (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over the other unselected features j. The
+    rational ε is a little smaller, because it has ½(‖X_j‖² + ‖r‖²) in place of ‖X_j‖‖r‖.
     """
     A = rational(X)
     squares = {j: inner(columns(A, [j]), columns(A, [j])) for j in others}
@@ -94,7 +103,10 @@ def window(X, r, c, lam_star, others):
 
 
 def on_selected(X, y, F, S):
-    """Return (r, c) of nonnegative least squares on S, in which the forced features F come first."""
+    """Return the residual r of nonnegative least squares on the selected features S, and Xᵀr.
+
+    The forced features F, which come first in S, may have coefficients of any sign.
+    """
     beta = minimisers(X[:, list(S)], y, range(len(F)), range(len(S)), 0)[0]
     r = rational(y) - columns(rational(X), S) * beta
     return r, (rational(X).transpose() * r).entries()
@@ -103,13 +115,15 @@ def on_selected(X, y, F, S):
 @claim("ours-nonnegative-omp", SOURCE, "proof, exact", HOLDS, cases=2000)
 @mutants("on_selected", "window")
 def test_what_enters_has_the_largest_correlation(check):
-    """Let λ* > 0 and ε₀ = min_{j ∉ S ∪ T} (λ* − c_j)/(λ* + ‖X_j‖‖r‖), or 1 if this is less. For (1 − ε₀)λ* <
-    λ < λ*, every minimiser of ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j over β_{F̄} ≥ 0 is zero off S ∪ T and not zero off
-    S. So nonnegative Sequential LASSO selects from T.
+    """Nonnegative Sequential LASSO selects from T, the features with the largest correlation λ* with the
+    residual r of nonnegative OMP. In detail, let λ* > 0, and let ε₀ be the least of 1 and (λ* − c_j)/(λ* +
+    ‖X_j‖‖r‖) over j ∉ S ∪ T. For (1 − ε₀)λ* < λ < λ*, every minimiser of ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j over
+    β_{F̄} ≥ 0 is zero off S ∪ T and not zero off S.
 
-    Hypotheses: X and y are arbitrary. Let r be the residual of nonnegative OMP: least squares on S, with
-    coefficients ≥ 0 on S∖F and any sign on F. Let c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j
-    = λ*}. The check uses one λ of the window.
+    Hypotheses: X and y are arbitrary. S is the set of selected features, F ⊆ S the set of forced ones, and F̄
+    its complement. r is the residual of least squares on S, with coefficients ≥ 0 on S∖F and of any sign on
+    F. Let c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j = λ*}. The check uses one λ in this
+    interval.
 
     Consequences: If T = {i}, nonnegative OMP selects i too.
     """
@@ -131,10 +145,10 @@ def test_what_enters_has_the_largest_correlation(check):
 
 
 def proves(X, y, forced, path, certificate):
-    """Return whether the certificate is valid.
+    """Return whether a certificate proves the path of nonnegative OMP.
 
-    The certificate must cover the whole path, hold exactly, and fail for another y, and its sets T must be
-    exact.
+    The certificate must have a step for each selected feature that is not forced, be valid in exact
+    arithmetic, and be invalid for another y. Its sets of tied features must be exact.
     """
     whole = len(certificate.steps) == len(path.support) - forced
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)
@@ -152,14 +166,14 @@ def proves(X, y, forced, path, certificate):
 @claim("ours-nonnegative-omp-certified", SOURCE, "exact", HOLDS, cases=2000)
 @mutants("sl.certify", "sl.omp", "on_selected")
 def test_certificates_of_nonnegative_omp(check):
-    """Each pick of `sl.omp(X, y, k, positive=True)` is in the set T of features j ∉ S with the largest c_j >
-    0. `sl.certify` proves this as the claim "nonnegative_omp".
+    """Each feature that `sl.omp(X, y, k, positive=True)` selects is in the set T of features j ∉ S with the
+    largest c_j > 0. The certificate of `sl.certify` for the claim "nonnegative_omp" proves this.
 
     Hypotheses: The designs have float64 entries, which are integers with ties, or dyadic fractions. Either no
-    feature is forced, or the first feature is forced if its column is not zero. c = Xᵀr, where r is the
-    residual of nonnegative least squares on S.
+    feature is forced, or the first feature is forced if its column is not zero. S is the set of features
+    selected before, and c = Xᵀr, where r is the residual of nonnegative least squares on S.
 
-    Tolerance: λ* may differ by 1e-9, relatively. T is exact.
+    Tolerance: The largest correlation λ* = max c_j of the path may have a relative error of 1e-9. T is exact.
     """
 
     def proved(case):
@@ -174,7 +188,12 @@ def test_certificates_of_nonnegative_omp(check):
 
 
 def exactly_at(X, y, F, lam):
-    """Return y − Xβ at λ as floats, and the least Σβ off F of all minimisers, both computed exactly."""
+    """Return the residual y − Xβ of the nonnegative LASSO at the penalty λ, and the least penalised sum of a
+    solution.
+
+    The sum is that of the coefficients outside the forced features F. Both are computed exactly and then
+    rounded.
+    """
     found = minimisers(X, y, F, F, exactly(lam))
     penalised = [j for j in range(X.shape[1]) if j not in F]
     least = min(sum((beta[j, 0] for j in penalised), fmpq(0)) for beta in found)
@@ -189,10 +208,12 @@ def test_the_path_for_nonnegative_coefficients(check):
     knot is max(0, max_j ⟨X_j, P_F^⊥y⟩). At λ = 0 the path ends in a nonnegative least squares solution, and
     no other such solution has a smaller Σ_{j ∉ F} β_j.
 
-    Hypotheses: |F| ≤ 1. The check uses the knots and the midpoints between them.
+    Hypotheses: F is the set of forced features, whose coefficients may have any sign, F̄ its complement, and
+    |F| ≤ 1. P_F^⊥ projects off the columns in F. The check uses the knots of the path and the midpoints
+    between them.
 
     Tolerance: Residuals may differ by 1e-9‖y‖, and the sum Σβ by 1e-9(1 + Σβ). Rounding errors are far
-    smaller for such small integers.
+    smaller, because X and y have small integer entries.
     """
 
     def follows(case):
@@ -215,7 +236,11 @@ def test_the_path_for_nonnegative_coefficients(check):
 
 
 def one_sided_coherence(A, h):
-    """Return ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², D_i = A_i/⟨A_i, h⟩, or None unless all ⟨A_i, h⟩ > 0."""
+    """Return the one-sided coherence max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖² of the scaled columns D_i = A_i/⟨A_i,
+    h⟩.
+
+    Return None if some ⟨A_i, h⟩ is not positive.
+    """
     w = (A.transpose() * h).entries()
     if min(w) <= 0:
         return None
@@ -227,10 +252,10 @@ def one_sided_coherence(A, h):
 
 
 def is_unique(A, support):
-    """Return whether an x ≥ 0 with this support is the only nonnegative solution z of Az = Ax.
+    """Return whether a vector x ≥ 0 with the given support is the only z ≥ 0 with Az = Ax.
 
-    A is n × (n + 1) and has rank n. The other solutions are x + tδ with Aδ = 0. None of them is nonnegative
-    if δ has entries of both signs off the support.
+    A is n × (n + 1). Return None if its first n columns are dependent. Otherwise the other solutions are x +
+    tδ with Aδ = 0, and none of them is nonnegative if δ has entries of both signs outside the support.
     """
     last = A.ncols() - 1
     kernel = [*(-least_squares(columns(A, range(last)), columns(A, [last]))).entries(), fmpq(1)]
@@ -241,7 +266,7 @@ def is_unique(A, support):
 
 
 def incoherent(rng):
-    """Return (A, h): A has n + 1 columns, n of them near those of 8I and one of ±1, and h is 1 + noise."""
+    """Return a random integer matrix A with n + 1 columns of small coherence, and a positive vector h."""
     n = int(rng.choice([2, 3, 4, 5, 14, 16, 17]))
     signs = np.where(np.arange(n) < rng.integers(n // 2, n), 1.0, -1.0)
     A = np.column_stack([8 * np.eye(n) + rng.integers(-1, 2, (n, n)) * (rng.random() < 0.3), signs])
@@ -249,7 +274,9 @@ def incoherent(rng):
 
 
 def sparse_solutions(rng, count):
-    """Yield `count` pairs (A, x) that meet the hypotheses."""
+    """Yield `count` pairs of a matrix A and a nonnegative vector x that is sparse enough to be unique by the
+    theorem.
+    """
     while count:
         A, h = incoherent(rng)
         rho = one_sided_coherence(rational(A), rational(h))
@@ -264,14 +291,15 @@ def sparse_solutions(rng, count):
 @claim("ours-nonnegative-uniqueness", UNIQUENESS, "proof, exact", HOLDS, cases=1000)
 @mutants("sl.lasso_path", "sl.omp", "is_unique", "one_sided_coherence")
 def test_sparse_nonnegative_solutions_are_unique(check):
-    """Let w = Aᵀh > 0 for some h, D = A·diag(w)⁻¹ and ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖². If x ≥ 0 has
-    fewer than ½(1 + 1/ρ(D)) nonzero entries, it is the only z ≥ 0 with Az = Ax.
+    """A nonnegative x with fewer than ½(1 + 1/ρ(D)) nonzero entries is the only z ≥ 0 with Az = Ax. Here w =
+    Aᵀh > 0 for some vector h, D = A·diag(w)⁻¹ and ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖².
 
     Hypotheses: A is an n × (n + 1) matrix of rank n, and x has at most two nonzero entries.
 
     Consequences: `sl.lasso_path(A, Ax, positive=True)` ends in x. So does `sl.omp(..., positive=True)` if it
-    fits Ax. The statement is false with the mutual coherence max |⟨A_i, A_j⟩|/(‖A_i‖‖A_j‖) in place of ρ(D):
-    the column (1, 1) is the sum of (1, 0) and (0, 1), and 1 < ½(1 + √2).
+    fits Ax. The statement is false with the mutual coherence max |⟨A_i, A_j⟩|/(‖A_i‖‖A_j‖) in place of ρ(D).
+    For example, the columns (1, 0), (0, 1) and (1, 1) have the mutual coherence 1/√2, and 1 < ½(1 + √2). But
+    the column (1, 1) is also the sum of the two others.
 
     Unchecked: The printed wording is not checked, because the text of the paper was not available.
 

@@ -1,19 +1,21 @@
-"""Figure 2: the senses in which Q*(β∘β) is concave, and the consequences for sparsity.
+"""Figure 2: the senses in which the softmax penalty Q*(β∘β) is concave, and the consequences for sparsity.
 
 Source: *Sequential Attention for Feature Selection*, Figure 2 and the sentence before it (ICLR and NeurIPS
 submission, in the same words). "Concave" in this sentence can mean several things; each meaning has a claim.
 
-Notation: x = β∘β are the squares of the coefficients. Let w be the minimiser of ‖w‖² + Σ x_i/softmax_i(w)².
-At this w let p = softmax(w), q = 1/p², y = x∘q and K = Σ y_i, entry by entry. Then
+Notation: x = β∘β are the squares of the coefficients, and Q*(x) is the minimum over w of ‖w‖² + Σ
+x_i/softmax_i(w)². Let w be the minimiser. At this w let p = softmax(w), and entry by entry q = 1/p² and y =
+x∘q. Let K = Σ y_i. Then
 
     f(β) = Q*(x) = ‖w‖² + K,   y = w + Kp,   x = p²∘y.
 
-For m = 2 coefficients w = (a, −a). Idea: the derivatives of f have closed forms in (a, K), and these forms
-decide each meaning. Ball (interval) arithmetic on a subdivision proves where a derivative changes its sign.
-Proofs: docs/proofs/penalty_concavity.md.
+For m = 2 coefficients, w = (a, −a) for a number a. Idea: the derivatives of f have closed forms in (a, K),
+and these forms decide in which senses f is concave. Ball (interval) arithmetic on a subdivision proves where
+a derivative changes its sign. Proofs: docs/proofs/penalty_concavity.md.
 
 A value from `sl.softmax_penalty` is enclosed in a ball, by the strong convexity, with constant 2, of the
-function that is minimised. An inequality between two values counts only if their balls are disjoint.
+function that is minimised. An inequality between two values counts as proved only if their balls are
+disjoint.
 """
 
 import itertools
@@ -49,7 +51,9 @@ SENTENCE = (
 
 
 def minimiser(x):
-    """Return the minimiser w of ‖w‖² + Σ x_i/softmax_i(w)², and p = softmax(w)."""
+    """Return the minimiser w of ‖w‖² + Σ x_i/softmax_i(w)², the objective of the softmax penalty, and p =
+    softmax(w).
+    """
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
 
@@ -73,8 +77,8 @@ def test_nowhere_jointly_concave(check):
 
     Consequences: The guarantees of Zhang & Zhang (2012) for concave penalties of |β_i| do not apply.
 
-    Tolerance: The witness has no tolerance. Along lines on which Q* is affine, values may differ by 1e-12,
-    relatively.
+    Tolerance: The counterexample has no tolerance. Along lines on which Q* is affine, values may differ from
+    the affine function by a relative error of 1e-12.
     """
     one, two, three = (penalty([b, b]) for b in (2.0, 3.0, 4.0))
     check.refutes(
@@ -103,11 +107,10 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """Return a number with the sign of the curvature of the softmax penalty Q*(β∘β) along an axis, β = (b, 0,
-    …, 0).
+    """Return a number with the sign of the curvature of the softmax penalty Q*(β∘β) along a coordinate axis.
 
-    Here a is the first entry of the minimiser w at β. The number is g(1 − ag''/g') + 2ag' with g = (1 + (m −
-    1)e^{−am/(m−1)})².
+    β = (b, 0, …, 0) has m entries, and a is the first entry of the minimiser w at β. With g(a) = (1 + (m −
+    1)e^{−am/(m−1)})², the number is g(1 − ag''/g') + 2ag'.
     """
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
@@ -118,8 +121,8 @@ def on_the_axis(m, a):
 @mutants("sl.softmax_penalty", "on_the_axis")
 @ctx.workprec(128)
 def test_convex_along_rays(check):
-    """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray. On a coordinate axis it is also convex for m
-    ≤ 6, but not for m = 7 and m = 8.
+    """For β ∈ ℝ², t ↦ Q*(t²β∘β) is strictly convex on t > 0, so the penalty is convex along every ray. For β
+    ∈ ℝᵐ on a coordinate axis, it is also convex for m ≤ 6, but not for m = 7 and m = 8.
 
     Hypotheses: t > 0, β ∈ ℝᵐ and β ≠ 0. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
@@ -143,7 +146,12 @@ def test_convex_along_rays(check):
 
 
 def in_one_coordinate(a, K):
-    """Return a number with the sign of ∂²Q*(β∘β)/∂β₁², for m = 2 and the minimiser w = (a, −a)."""
+    """Return a number with the sign of the second derivative of the softmax penalty Q*(β∘β) in β₁, for β ∈
+    ℝ².
+
+    The penalty is the minimum over w of ‖w‖² + Σ β_i²/softmax_i(w)². At the minimiser w = (a, −a), the sum is
+    K.
+    """
     p, _ = mask(a)
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
@@ -153,8 +161,11 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Return whether the softmax penalty Q*(β∘β) is concave in β₁ at 50 points of an inner interval of ‖β‖₁ =
-    s, and convex at 50 points on each side.
+    """Return whether the softmax penalty is concave in β₁ exactly between two values of β₁, at points with
+    |β₁| + |β₂| = s.
+
+    It must be concave at 50 points of an inner interval, and convex at 50 points on each side of an outer
+    one.
     """
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
@@ -165,9 +176,9 @@ def concave_between(row):
 
 
 def concave_beyond(low, high, bound=4.99):
-    """Return whether `in_one_coordinate` ≤ 0 implies ‖β‖₁ > 4.99 on a box of a, with w = (−a, a).
+    """Return whether the softmax penalty Q*(β∘β) is concave in β₁ only where |β₁| + |β₂| > `bound`.
 
-    `in_one_coordinate` is affine in K, so one value of K decides.
+    This is proved for all β ∈ ℝ² whose minimiser w = (−a, a) has a between `low` and `high`.
     """
     a = ball(low, high)
     at_zero = in_one_coordinate(-a, arb(0))
@@ -183,8 +194,8 @@ def concave_beyond(low, high, bound=4.99):
 def test_in_one_coordinate(check):
     """Q*(β∘β) is concave in each |β_i| ≥ 0 wherever |β₁| + |β₂| > 2.
 
-    Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)². This reading is the
-    closest to the penalties of Zhang & Zhang (2012).
+    Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)². Of the possible
+    readings of “concave”, this one is closest to the penalties of Zhang & Zhang (2012).
 
     Instead: Q*(β∘β) is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and nowhere concave in both
     coordinates. Let Q* be attained at w = (a, −a), p = softmax(w) and K = Q* − 2a². Q* is concave in β₁ if
@@ -196,7 +207,8 @@ def test_in_one_coordinate(check):
 
     Consequences: If ‖β‖₁ is large, Q*(β∘β) is concave in the smaller coordinate, except near the axis.
 
-    Unchecked: The four ends of these intervals are checked only at 150 points, in floats, for each ‖β‖₁.
+    Unchecked: The ends of these two intervals are checked only at 150 points for each ‖β‖₁, in floating
+    point.
     """
     check.refutes(
         bool(second_difference([3.0, 1.0], [1.0, 0.0]) > 0),
@@ -233,12 +245,13 @@ def test_across_the_diagonal(check):
     Hypotheses: The curvature is that in the directions δ with Σδ_i = 0, at β = b·1 ∈ ℝᵐ with any m ≥ 2. Q*(x)
     is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Consequences: The threshold is ‖β‖₁ = 1, for every m; there Q* = m. The curvature in the direction δ is
+    Consequences: The curvature becomes negative at ‖β‖₁ = 1, for every m; there Q* = m. The curvature in the
+    direction δ is
 
         2m²‖δ‖²(1 − m²b²)/(1 + 3m²b²).
 
-    Tolerance: The fourth-order term of the second difference is tolerated. This term is below a tenth of the
-    curvature for |1 − (mb)²| ≥ 0.05.
+    Tolerance: The curvature is compared with a second difference. Their difference, of fourth order in the
+    step, is tolerated. It is below a tenth of the curvature for |1 − (mb)²| ≥ 0.05.
     """
 
     def negative_beyond_one(i):
@@ -259,8 +272,10 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Return a number with the sign of the second derivative of the softmax penalty Q*(β∘β) along |β₁| + |β₂|
-    = s.
+    """Return a number with the sign of the second derivative of the softmax penalty along the segment |β₁| +
+    |β₂| = s.
+
+    The minimiser w = (a, −a) and the two terms β_i²/softmax_i(w)² at β are given.
     """
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
@@ -275,8 +290,10 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Return whether the softmax penalty Q*(β∘β) is least, on the segment ‖β‖₁ = s, where the larger
-    coordinate is the given share of s.
+    """Return whether the softmax penalty on the segment |β₁| + |β₂| = s is least where it is claimed to be.
+
+    `row` has s, the share of s that the larger coordinate has at the minimum, and the precision of this
+    share.
     """
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))
@@ -291,8 +308,8 @@ def least_on_segment(row):
 @mutants("sl.softmax_penalty", "curving", "minimiser")
 @ctx.workprec(128)
 def test_segments_of_constant_norm(check):
-    """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least at their ends on
-    the axes.
+    """In a quadrant, Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2. On such a segment it is
+    least at the two end points, which lie on the axes.
 
     Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
@@ -330,8 +347,12 @@ def test_segments_of_constant_norm(check):
 
 
 def bending(a, K):
-    """Return G(a, K), a number with the sign of the second derivative of Q*(β∘β) along its level line, for m
-    = 2."""
+    """Return a number with the sign of the second derivative of the softmax penalty along its level line, for
+    β ∈ ℝ².
+
+    The penalty is the minimum over w of ‖w‖² + Σ β_i²/softmax_i(w)². At the minimiser w = (a, −a), the sum is
+    K. The level line bends towards the origin where the number is negative.
+    """
     p, _ = mask(a)
     return 1 - 2 * K * p * (1 - p) + 4 * a * (2 * p - 1) + 8 * a * a / K
 
@@ -340,7 +361,12 @@ CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0
 
 
 def as_the_formula(a, K):
-    """Return whether `bending` has the sign of the second difference at the β of (a, K), if there is one."""
+    """Return whether the formula for the curvature of a level line of the softmax penalty has the sign of a
+    second difference.
+
+    β ∈ ℝ² is the point with the minimiser w = (a, −a) and with Σ β_i²/softmax_i(w)² = K. Return True if there
+    is no such point.
+    """
     p, r = mask(a)
     x = np.array([p**2 * (a + K * p), r**2 * (K * r - a)])
     if x.min() <= 0:
@@ -360,9 +386,10 @@ def test_where_the_contours_bend_inwards(check):
 
     Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Instead: For |β₁| + |β₂| ≥ 2, this holds outside a strip min|β_i| < 0.264 along the axes. The strip
-    narrows: 0.193 for ‖β‖₁ ≥ 3, 0.118 for ‖β‖₁ ≥ 5, 0.052 for ‖β‖₁ ≥ 10. Inside the strip the contours bend
-    outwards, at every level. The set {Q*(β∘β) ≤ c} is convex if and only if c ≤ 2.
+    Instead: For |β₁| + |β₂| ≥ 2, this holds outside a strip min|β_i| < 0.264 along the axes. The strip is
+    narrower for larger β: its width is 0.193 for ‖β‖₁ ≥ 3, 0.118 for ‖β‖₁ ≥ 5 and 0.052 for ‖β‖₁ ≥ 10. Inside
+    the strip the contours bend outwards, at every level. The set {Q*(β∘β) ≤ c} is convex if and only if c ≤
+    2.
 
     Consequences: An ℓ_p ball with p ≤ 1 selects by its corners, but here the corners are rounded. So β is
     nearly sparse, not sparse.
@@ -370,8 +397,8 @@ def test_where_the_contours_bend_inwards(check):
     Unchecked: For β ∈ ℝᵐ with m ≥ 3, it is not checked whether {Q* ≤ c} is convex for c ≤ m. (For c > m it is
     not.)
 
-    Tolerance: Second differences have a step of 1e-3 of the point. They are compared with the formula G only
-    if |G| ≥ 0.05(1 + K).
+    Tolerance: Second differences have a step of 1e-3 of the point. They are compared with a closed formula G
+    for the second derivative only if |G| ≥ 0.05(1 + K), where K = Σ β_i²/softmax_i(w)² at the minimiser w.
     """
     ends, middle = (penalty([3.0, 0.0]), penalty([2.6875, 0.25])), penalty([2.84375, 0.125])
     check.refutes(
@@ -410,8 +437,8 @@ def test_concave_in_the_squares(check):
     Hypotheses: β ∈ ℝᵐ with any m. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)², and q =
     1/softmax(w)² at the minimiser w.
 
-    Consequences: In this sense the sentence is true without its threshold. But a function that is concave in
-    β² need not favour zeros. The ridge penalty β² is an example.
+    Consequences: In this sense the paper's sentence is true, even without its condition |β₁| + |β₂| > 2. But
+    a function that is concave in β² need not favour zeros. The ridge penalty β² is an example.
     """
 
     def midpoint_and_slope(_):
@@ -445,8 +472,9 @@ def test_it_grows_like_a_square(check):
 
     Hypotheses: β ∈ ℝᵐ with any m, and β ≠ 0. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Consequences: Among the β with one large ‖β‖₁, Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does. But as ‖β‖₁
-    varies, Q* grows like a square, and is unbounded even for ‖β‖₀ = 1.
+    Consequences: Among the β with the same large ‖β‖₁, Q* is about twice as large for two equal nonzero
+    entries as for one, like ‖β‖₀. But as ‖β‖₁ varies, Q* grows like a square, and is unbounded even for ‖β‖₀
+    = 1.
     """
     # at (s/2, s/2) it is 2s²
     halves = [2 * arb(s * s) / penalty([s, 0.0]) for s in 2.0 ** np.arange(-3, 13)]
@@ -477,8 +505,10 @@ def test_it_grows_like_a_square(check):
 
 
 def lowers(X, y, beta, lam, i):
-    """Return whether the step ⟨X_i, y − Xβ⟩/(‖X_i‖² + λ/(2softmax_i(w)²)) in β_i = 0 lowers ‖Xβ − y‖² +
-    (λ/2)Q*(β∘β).
+    """Return whether a coefficient β_i = 0 is not optimal in problem (7), min ‖Xβ − y‖² + (λ/2)Q*(β∘β).
+
+    The objective must decrease if β_i becomes ⟨X_i, y − Xβ⟩/(‖X_i‖² + λ/(2·softmax_i(w)²)), where the softmax
+    penalty Q* is attained at w.
     """
     _, p = minimiser(beta**2)
     better = beta.copy()
@@ -490,21 +520,23 @@ def lowers(X, y, beta, lam, i):
 @mutants("sl.softmax_penalty", "minimiser")
 @ctx.workprec(128)
 def test_no_coefficient_becomes_zero(check):
-    """Q*(β∘β) induces sparse minimisers β of (7), ‖Xβ − y‖² + (λ/2)·Q*(β∘β), as ℓ₁ regularization does: for λ
-    large enough some β_i is zero.
+    """The penalty Q*(β∘β) induces sparse minimisers β of problem (7), min ‖Xβ − y‖² + (λ/2)·Q*(β∘β), as ℓ₁
+    regularization does. For λ large enough some β_i is zero.
 
     Hypotheses: X and y are arbitrary, λ > 0, and S = ∅. Q*(x) is the minimum over w of ‖w‖² + Σ
     x_i/softmax_i(w)².
 
-    Instead: Let r = y − Xβ and q_i = 1/softmax_i(w)² < ∞. A minimiser β of (7) has
+    Instead: Let r = y − Xβ and q_i = 1/softmax_i(w)² < ∞ at the w at which Q*(β∘β) is attained. A minimiser β
+    of (7) has
 
         2⟨X_i, r⟩ = λq_iβ_i,
 
     so β_i = 0 only if ⟨X_i, r⟩ = 0, and no λ makes any other β_i zero. If β_i = 0 and ⟨X_i, r⟩ ≠ 0, the step
     ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).
 
-    Consequences: β can be nearly sparse (for ‖β‖₁ = 10, Q* is least at (9.996, 0.004), SA-figure-2-segments).
-    With softmax, the zeros of β cannot select features, so Sequential Attention needs its argmax.
+    Consequences: β can be nearly sparse. For example, among the β ∈ ℝ² with ‖β‖₁ = 10, Q* is least at (9.996,
+    0.004) (ledger id SA-figure-2-segments). With softmax, the zeros of β cannot select features, so
+    Sequential Attention needs its argmax.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2

@@ -1,18 +1,20 @@
 """Lemma 3.2: a softmax mask with weight decay induces a penalty on β.
 
 Source: *Sequential Attention for Feature Selection*, Lemma 3.2 with its proof in A.3 (ICLR and NeurIPS
-submission, in the same words and numbers). With D(w)_i = 1/softmax_i(w, S̄)² for i ∈ S̄, Q(q) = inf {‖w‖² :
-D(w) = q} on ran(D) and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), equation (7):
+submission, in the same words and numbers). The lemma states that a softmax mask only changes the penalty, in
+equation (7):
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-Idea: for a given w, θ = β/softmax(w) is the only choice. Let x = β∘β on S̄, p = softmax(w), q = 1/p² and K =
-Σ x_iq_i. The objective in w is then
+Here S̄ is the set of the unselected features. The map D has the entries D(w)_i = 1/softmax_i(w, S̄)² for i ∈
+S̄, and ran(D) is its range. Q(q) is the least ‖w‖² with D(w) = q, and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i +
+Q(q). Idea of the proof: for given w and β, θ = β/softmax(w) is the only choice. Let x = β∘β on S̄, p =
+softmax(w), q = 1/p² and K = Σ x_iq_i. The objective in w is then
 
     F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q).
 
-F is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w). The two bounds are evaluated
-in ball arithmetic. Proofs: docs/proofs/softmax_penalty.md.
+F is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w). The checks evaluate these two
+bounds in ball arithmetic. Proofs: docs/proofs/softmax_penalty.md.
 """
 
 import functools
@@ -29,21 +31,28 @@ EPS = np.finfo(float).eps
 
 
 def decay_of_mask_and_weights(x, w):
-    """Return ‖w‖² + Σ θ_i² with θ = √x/softmax(w), as a ball."""
+    """Return ‖w‖² + Σ x_i/softmax_i(w)², the weight decay of a mask w and of the weights θ = √x/softmax(w),
+    as a ball.
+    """
     theta = [arb(float(a)).sqrt() / b for a, b in zip(x, softmax(balls(w)), strict=True)]
     return total([a * a for a in balls(w)]) + total([t * t for t in theta])
 
 
 def printed_objective(x, w):
-    """Return Σ x_iq_i + Q(q) at q = D(w) in floats, with q scaled into the range of D."""
+    """Return the objective Σ x_iq_i + Q(q) of Lemma 3.2 at q = 1/softmax(w)², in floating point.
+
+    Q(q) is the least ‖w‖² that gives this q.
+    """
     q = np.array([float(1 / (a * a)) for a in softmax(balls(w))])
     q *= np.sum(q**-0.5) ** 2
     return float(sl.q(q).value) + float(q @ x)
 
 
 def left_side(X, y, unselected, lam, v):
-    """Return the left side of equation (7), ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), at v = (w,
-    θ).
+    """Return the left objective of equation (7), ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), at v =
+    (w, θ).
+
+    S̄ is the set of the unselected features.
     """
     w, theta = np.split(v, 2)
     s, e = np.ones(w.size), np.exp(w[unselected] - w.max())
@@ -52,7 +61,10 @@ def left_side(X, y, unselected, lam, v):
 
 
 def right_side(X, y, unselected, lam, beta):
-    """Return the right side of equation (7), ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
+    """Return the right objective of equation (7), ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄), for the softmax penalty Q*.
+
+    S̄ is the set of the unselected features.
+    """
     penalty = float(sl.softmax_penalty(beta[unselected] ** 2).value) if len(unselected) else 0.0
     return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
 
@@ -62,7 +74,7 @@ def least(side, starts):
 
 
 def random_x(rng, m):
-    """Return x = β∘β of random size, sometimes with zero or equal entries."""
+    """Return the squares x = β∘β of random coefficients, some of which may be zero, or all equal."""
     beta = rng.normal(size=m) * 2.0 ** rng.integers(-6, 7)
     beta[rng.random(m) < 0.15] = 0
     if rng.random() < 0.2:
@@ -71,8 +83,8 @@ def random_x(rng, m):
 
 
 def least_by_quasi_newton(x):
-    """Return the softmax penalty Q*(x), computed by an optimiser that uses no knowledge of the structure of
-    Q*.
+    """Return the softmax penalty Q*(x), the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)², by a
+    general-purpose optimiser.
     """
 
     def F(w):
@@ -85,9 +97,11 @@ def least_by_quasi_newton(x):
 
 
 def bounded_below_by_penalty(rng):
-    """Return whether Q*(x) is a lower bound that is attained at the minimiser, and lies within its enclosure.
+    """Return whether the softmax penalty Q*(x) is a lower bound of both forms of its objective, attained at
+    the minimiser.
 
-    At a random w, Σ x_iq_i + Q(q) ≥ Q*(x) and ‖w‖² + ‖θ‖² ≥ Q*(x) must hold, with equality at the minimiser.
+    The forms are Σ x_iq_i + Q(q) of Lemma 3.2 and the weight decay ‖w‖² + ‖θ‖². They are compared with Q*(x)
+    at a random w. Q*(x) must also lie between its two bounds in ball arithmetic.
     """
     x = random_x(rng, int(rng.integers(1, 7)))
     found = sl.softmax_penalty(x)
@@ -103,7 +117,11 @@ def bounded_below_by_penalty(rng):
 
 
 def both_sides(rng):
-    """Return whether the two infima of equation (7), found by an optimiser from several starts, agree."""
+    """Return whether the two sides of equation (7) of the paper, minima over different variables, agree
+    numerically.
+
+    Each minimum is found by an optimiser from several starts, for a random small design.
+    """
     d = int(rng.integers(1, 4))
     X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
     unselected = np.flatnonzero(rng.random(d) >= 0.25)
@@ -124,22 +142,24 @@ def both_sides(rng):
 @mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """The two infima of (7) are equal, where D(w)_i = 1/softmax_i(w, S̄)², Q(q) = inf {‖w‖² : D(w) = q}, and
-    Q* : ℝ^S̄ → ℝ is Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q):
+    """The two infima of equation (7) are equal:
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
             = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-    Hypotheses: S is any set, λ ≥ 0, and any loss of β may replace ‖Xβ − y‖². The check uses both Q*(x) =
-    inf_w ‖w‖² + Σ x_i/softmax_i(w)² and Σ x_iq_i + Q(q).
+    Here Q* : ℝ^S̄ → ℝ is Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q). D is the map D(w)_i = 1/softmax_i(w, S̄)²
+    with the range ran(D), and Q(q) = inf {‖w‖² : D(w) = q}.
+
+    Hypotheses: S is any set of selected features, S̄ its complement, λ ≥ 0, and any loss of β may replace ‖Xβ
+    − y‖². The check uses both Q*(x) = inf_w ‖w‖² + Σ x_i/softmax_i(w)² and Σ x_iq_i + Q(q).
 
     Instead: Q* : [0, ∞)^S̄ → ℝ, and its argument is β_S̄∘β_S̄. These are slips of notation. With them
     corrected, (7) holds as printed.
 
     Consequences: Equation (14) holds, and so does “this only changes the choice of regularization”.
 
-    Tolerance: There is none between balls. Values from float64 may differ by 1e-12, relatively. Two global
-    minima found from several starts may differ by 1e-6 of ‖y‖².
+    Tolerance: There is none between balls. Values from float64 may differ from them by a relative error of
+    1e-12. The two global minima, each found from several starts, may differ by 1e-6 of ‖y‖².
     """
     # w = (−t, t): F = 2t² − (1 + e^{2t})², less than −e^{4t}/2 from t = 1 on
     check.refutes(
@@ -170,7 +190,8 @@ def test_the_domain_of_q_and_its_value(check):
 
     Hypotheses: The number of unselected features is m = |S̄| ≥ 1. “Mean” is the mean of the log q_i.
 
-    Tolerance: Values in float64 may be off by 8m·eps of 1 + max |log q_i|², because of rounded logarithms.
+    Tolerance: Values in float64 may have an error of 8m·eps·(1 + max |log q_i|²), because logarithms are
+    rounded.
     """
 
     def as_derived(_):
@@ -210,13 +231,14 @@ def test_the_domain_of_q_and_its_value(check):
 @ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
     """The function ‖w‖² + Σ x_i/softmax_i(w)² of w is strongly convex with constant 2. So its infimum Q*(x)
-    is attained, at exactly one w. `softmax_penalty` returns both.
+    is attained, at exactly one w. The package's `softmax_penalty` returns Q*(x) and this w.
 
     Hypotheses: x ≥ 0 has m ≤ 8 entries.
 
-    Tolerance: Let F be the function. The value is enclosed by F(w) − Q* ≤ ‖∇F‖²/4, in ball arithmetic. This
-    bound is at most 1e-13 of F. The minimiser w* is enclosed by ‖w − w*‖ ≤ ‖∇F‖/2. The value may differ from
-    that of an optimiser by 1e-8, relatively.
+    Tolerance: Let F be the function, and w the point that the package returns. F(w) − Q*(x) ≤ ‖∇F(w)‖²/4,
+    evaluated in ball arithmetic, and this bound is at most 1e-13·F(w). The distance of w from the minimiser
+    is at most ‖∇F(w)‖/2. The value may differ from that of a general-purpose optimiser by a relative error of
+    1e-8.
     """
 
     def certified(i):
@@ -240,7 +262,11 @@ def test_the_infimum_is_attained_once(check):
 
 
 def x_with_minimiser(w, K):
-    """Return (x, ‖w‖² + K) for the x with the minimiser w, Σw = 0, and with Σ x_i/softmax_i(w)² = K."""
+    """Return an x whose softmax penalty Q*(x) is known, and Q*(x).
+
+    Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)². It is attained at the given w, Σw_i = 0, where
+    the sum is K.
+    """
     p = np.exp(w) / np.exp(w).sum()
     return p**2 * (w + K * p), w @ w + K
 
@@ -249,10 +275,11 @@ def x_with_minimiser(w, K):
 @mutants("sl.softmax_penalty", "x_with_minimiser")
 @ctx.workprec(128)
 def test_the_penalty_in_closed_form(check):
-    """Let w have Σw_i = 0 and p = softmax(w), and let K satisfy w + Kp ≥ 0. Then Q*(p²∘(w + Kp)) = ‖w‖² + K,
-    and the minimiser is w. Every x ≥ 0 is of the form p²∘(w + Kp).
+    """Let Q*(x) be the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)². Let w have Σw_i = 0 and p = softmax(w),
+    and let K satisfy w + Kp ≥ 0. Then Q*(p²∘(w + Kp)) = ‖w‖² + K, and the minimum is attained at w. Every x ≥
+    0 is of the form p²∘(w + Kp).
 
-    Hypotheses: x has m ≤ 8 entries. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
+    Hypotheses: x has m ≤ 8 entries.
 
     Tolerance: Because ∂Q*/∂x = 1/p², a relative error of eps in w + Kp is an error of eps(‖w‖₁ + K) in the
     value. The tolerance is 64 eps of ‖w‖₁ + K + ‖w‖² for the value, and 1e-9(1 + ‖w‖) for the minimiser.
@@ -282,11 +309,11 @@ def test_the_penalty_in_closed_form(check):
 @mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)
 def test_between_two_homogeneous_functions(check):
-    """For β ∈ ℝᵐ,
+    """For β ∈ ℝᵐ, the softmax penalty Q*(β∘β) lies between two functions that are homogeneous of degree 2:
 
         (Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖².
 
-    Equality holds on either side if and only if all |β_i| are equal (or m = 1).
+    For each of the two inequalities, equality holds if and only if all |β_i| are equal.
 
     If β has no zeros, also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)², with the mean of the
     log|β_i|.

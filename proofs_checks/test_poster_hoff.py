@@ -8,23 +8,24 @@ Source: *Sequential Attention for Feature Selection*, poster, "Proof sketch (fir
 
 where "i* witnesses the max of ‖Xᵀy‖∞".
 
-This dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, the objective of (4), of (11) and of the poster's Sequential LASSO.
-Without the ½, ‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁). So the constraint is ‖Xᵀu‖∞ ≤ λ/2, and β = 0 for
-λ ≥ 2‖Xᵀy‖∞.
+The dual problem of the sketch belongs to ½‖Xβ − y‖² + λ‖β‖₁, with ½ before the square. This is the objective
+of the paper's equation (4) and of the poster's Sequential LASSO. Without the ½, ‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ −
+y‖² + (λ/2)‖β‖₁). So the constraint of its dual is ‖Xᵀu‖∞ ≤ λ/2, and β = 0 for λ ≥ 2‖Xᵀy‖∞.
 
 The residual y − u is never orthogonal to X_{i*}. Let λ* = ‖Xᵀy‖∞. As |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩|,
 
     |⟨X_{i*}, y − u⟩| ≥ λ* − λ.
 
-Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), the residual is
-orthogonal to the face ⟨X_{i*}, u⟩ = ±λ on which u lies, because y − u = Xβ = β_{i*}X_{i*}. The poster
-confuses the face with its normal X_{i*}.
+Let T be the set of features that attain λ*. Let (λ₂, λ*) be the largest interval on which the same features
+are nonzero. If T = {i*} and λ is in (λ₂, λ*), the residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ on
+which u lies, because y − u = Xβ = β_{i*}X_{i*}. The poster confuses the face with its normal X_{i*}.
 
-The conclusion β_{i*} ≠ 0 need not follow. For λ below λ₂ the feature may leave, and of several tied features
-some may never enter. On (λ₂, λ*) the conclusion holds if T = {i*}. For every i* ∈ A(∅), the features that
-enter just below λ*, it holds for some solution.
+The conclusion β_{i*} ≠ 0 need not follow. For λ below λ₂ the coefficient of i* may become zero again, and of
+several tied features some may never enter. On (λ₂, λ*) the conclusion holds if T = {i*}. For every i* ∈ A(∅),
+the features that enter just below λ*, it holds for some solution.
 
-The checks are exact, in rational matrices. `sl.project_dual` and `sl.lasso_path` are compared up to rounding.
+The checks are exact, in rational arithmetic. The results of `sl.project_dual` and `sl.lasso_path` are
+compared with the exact ones up to rounding.
 """
 
 import numpy as np
@@ -71,11 +72,11 @@ def test_the_dual_of_the_sketch(check):
 
     Hypotheses: The penalty is λ > 0.
 
-    Instead: Either the primal must have ½ before the square, as in (4), or the constraint must be
-    ‖Xᵀu‖∞ ≤ λ/2.
+    Instead: Either the primal must have ½ before the square, as in equation (4) of the paper, or the
+    constraint must be ‖Xᵀu‖∞ ≤ λ/2.
 
-    Consequences: Only the sketch is affected; equations (4), (8) and (11) of the papers agree with one
-    another.
+    Consequences: Only the proof sketch on the poster is affected. Equations (4), (8) and (11) of the paper
+    agree with one another.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
     u = sl.project_dual(*ONE, 1.0).u
@@ -102,8 +103,8 @@ def test_the_threshold_of_the_sketch(check):
 
     Hypotheses: λ > 0, and u is the projection of y onto ‖Xᵀu‖∞ ≤ λ.
 
-    Instead: The residual is 0 for λ ≥ ‖Xᵀy‖∞, but β = 0 only for λ ≥ 2‖Xᵀy‖∞. With ½ before the square the
-    two thresholds are equal.
+    Instead: The residual is 0 for λ ≥ ‖Xᵀy‖∞, but β = 0 only for λ ≥ 2‖Xᵀy‖∞. For ½‖Xβ − y‖² + λ‖β‖₁, with ½
+    before the square, the two thresholds are equal.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
     check.refutes(
@@ -135,13 +136,13 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     Hypotheses: 0 < λ < λ* = ‖Xᵀy‖∞, and u is the projection of y onto ‖Xᵀu‖∞ ≤ λ.
 
-    Instead: Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), on
-    which the same features are nonzero, the residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, and so
-    parallel to X_{i*}. The residual is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ
-    > 0.
+    Instead: Let T be the set of features that attain λ*. Let (λ₂, λ*) be the largest interval on which the
+    same features are nonzero. If T = {i*} and λ is in (λ₂, λ*), the residual is orthogonal to the face
+    ⟨X_{i*}, u⟩ = ±λ, and so parallel to X_{i*}. The residual is never orthogonal to X_{i*} itself, because
+    |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
 
-    Consequences: β_{i*} ≠ 0 follows nevertheless if T = {i*} and λ is in the window, because y ≠ u. Theorem
-    3.3 is not affected, because its proof does not use this statement.
+    Consequences: The sketch concludes that β_{i*} ≠ 0. This is nevertheless true if T = {i*} and λ is in (λ₂,
+    λ*), because y ≠ u. Theorem 3.3 is not affected, because its proof does not use this statement.
     """
     u = sl.project_dual(*ONE, 0.5).u
     check.refutes(
@@ -176,13 +177,15 @@ TIED = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([
 def test_which_witness_enters(check):
     """If λ < λ* = ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then β_{i*} ≠ 0.
 
-    Hypotheses: 0 < λ < λ*, where λ is in the scale of (4), ½‖y − Xβ‖² + λ‖β‖₁.
+    Hypotheses: 0 < λ < λ*, and β minimises ½‖y − Xβ‖² + λ‖β‖₁, with ½ before the square as in equation (4) of
+    the paper.
 
     Instead: Let λ be in the window (λ₂, λ*), on which the same features are nonzero. If i* is the only
     feature with |⟨X_i, y⟩| = λ*, then β_{i*} ≠ 0. Otherwise β_{i*} ≠ 0 in some solution if and only if i* ∈
     A(∅), the set of features that enter just below λ*. Some feature with |⟨X_i, y⟩| = λ* always enters.
 
-    Consequences: Theorem 3.3 states A(S) ⊆ T, not the converse inclusion, and holds.
+    Consequences: Theorem 3.3 holds. It states that every feature in A(S) attains λ*, and does not state the
+    converse.
     """
     left, at = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)]), step(*LEAVES)
     check.refutes(

@@ -2,19 +2,23 @@
 breaks.
 
 Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; the text of the submission
-has lost overbars, so it has X_T for X_T̄, the columns outside T). Let r = P_S^⊥y, c = Xᵀr, λ* = max|c_i|, T =
-{i : |c_i| = λ*}, λ = (1 − ε)λ*, C_λ = {u : ‖Xᵀu‖∞ ≤ λ} and F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}, and let p be the
-projection of r onto C_λ ∩ colspan(X_S)^⊥. With unit columns, the proof in print is:
+has lost overbars, so it has X_T for X_T̄, the columns outside T). Let P_S^⊥ be the projection onto the
+orthogonal complement of the selected columns X_S. Let r = P_S^⊥y, c = Xᵀr, λ* = max|c_i|, T = {i : |c_i| =
+λ*}, λ = (1 − ε)λ*, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, and call {u : ±⟨X_i, u⟩ = λ} the faces of i. Let p be the
+projection of r onto C_λ ∩ colspan(X_S)^⊥. Let the signs of the columns be such that ⟨X_i, r⟩ = λ* for i ∈ T.
+With unit columns, the proof in print is:
 
 1. (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, on a face of each i ∈ T; so ‖r − p‖ ≤ ε‖r‖.
 2. The distance of r from each face of an i ∉ T is larger than ε‖r‖, for ε < ε₀.
 3. So the projection of r onto C_λ is its projection onto C' = {u : X_Tᵀu ≤ λ1}.
 4. The difference between r and its projection onto C' lies in colspan(X_T).
 
-Each step is true, except for a detail of step 2. The proof breaks in step 3. There p must be the projection
-onto C_λ ∩ colspan(X_S)^⊥, but the step drops the constraint X_Sᵀu = 0. Page: docs/proofs/lemma_3_4.md.
+Each step is true, except for a detail of step 2. But step 3 is not about p: the lemma needs the projection
+onto C_λ ∩ colspan(X_S)^⊥, and step 3 drops the constraint X_Sᵀu = 0. There the proof breaks. For more see
+docs/proofs/lemma_3_4.md.
 
-The checks are exact: `project` finds projections onto few half-spaces by trying all sets of active ones.
+The checks are exact: the function `project` finds the projection onto an intersection of half-spaces by
+trying all sets of active constraints.
 """
 
 import itertools
@@ -51,8 +55,9 @@ Y = np.array([3.0, 4.0])
 
 
 def project(r, Z, lam):
-    """Return the projection of r onto {u : Zᵀu ≤ λ1}, by trying all sets of independent active
-    constraints."""
+    """Return the projection of the vector r onto {u : Zᵀu ≤ λ1}, by trying all sets of independent active
+    constraints.
+    """
     for size in range(Z.ncols() + 1):
         for B in itertools.combinations(range(Z.ncols()), size):
             u = _on_the_faces(r, columns(Z, B), lam) if B else r
@@ -62,7 +67,11 @@ def project(r, Z, lam):
 
 
 def _on_the_faces(r, Z_B, lam):
-    """Return r − Z_B a with Z_Bᵀ(r − Z_B a) = λ1, if the columns are independent and a ≥ 0."""
+    """Return the projection of r onto {u : Z_Bᵀu = λ1}, or None if it is not the projection onto {u : Z_Bᵀu ≤
+    λ1}.
+
+    Also return None if the columns of Z_B are dependent.
+    """
     H = Z_B.transpose() * Z_B
     if H.det() == 0:
         return None
@@ -71,24 +80,32 @@ def _on_the_faces(r, Z_B, lam):
 
 
 def both(Z):
-    """Return the matrix [Z, −Z]."""
+    """Return the matrix [Z, −Z], the columns of Z followed by their negatives."""
     m = Z.ncols()
     return signed(Z, [*range(m)] * 2, [1] * m + [-1] * m)
 
 
 def onto_half_spaces(X, found, lam):
-    """Return the projection of r onto C' = {u : ⟨s_i X_i, u⟩ ≤ λ for i ∈ T}."""
+    """Return the projection of r = P_S^⊥y onto {u : ⟨s_i X_i, u⟩ ≤ λ for i ∈ T}.
+
+    T is the set of the tied features, which have the largest correlation with r, and s_i are the signs of the
+    correlations.
+    """
     return project(found.step.residual, signed(rational(X), found.step.tied, found.signs), lam)
 
 
 def distance_to_face(x, r, lam, sign):
-    """Return min ‖r − u‖² over sign·⟨x, u⟩ = λ, which is attained at u = r − x(⟨x, r⟩ − sign·λ)/‖x‖²."""
+    """Return the squared distance of r from the hyperplane {u : sign·⟨x, u⟩ = λ}."""
     u = r - x * ((inner(x, r) - sign * lam) / inner(x, x))
     return inner(r - u, r - u)
 
 
 def epsilon_0(X, at, J):
-    """Return the ε₀ of step 2 of the proof, in floats, with the minimum over the columns in J."""
+    """Return the explicit ε₀ of the proof of Lemma 3.4, in floating point, from the columns in J.
+
+    ε₀ is the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over the untied i ∈ J, of 2λ*/(λ* + ‖X_i‖‖r‖) over
+    the tied i, and of 1.
+    """
     lam_star, c = real(at.lam_star), np.array([real(abs(a)) for a in at.correlation])
     reach = lam_star + np.linalg.norm(X, axis=0) * np.sqrt(real(inner(at.residual, at.residual)))
     tied = list(at.tied)
@@ -98,7 +115,7 @@ def epsilon_0(X, at, J):
 
 @st.composite
 def with_unit_columns(draw, max_selected=2):
-    """Draw steps whose columns have the length 3, and so length 1 in units of ⅓: Pythagorean quadruples."""
+    """Draw a design whose integer columns all have the length 3, a response, and a selected set S."""
     quadruples = [(3, 0, 0), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, -2, 1), (-2, 1, 2), (1, -2, 2), (0, 3, 0)]
     d = draw(st.integers(2, 5))
     X = np.array([draw(st.sampled_from(quadruples)) for _ in range(d)], float).T
@@ -110,11 +127,12 @@ def with_unit_columns(draw, max_selected=2):
 @claim("SA-proof-3.4-1", "step 1, " + NUMBER, "exact, float", HOLDS)
 @mutants("sl.project_dual", "sl.lambda_star")
 def test_a_shrunken_residual_is_feasible(check):
-    """Let r = P_S^⊥y and λ = (1 − ε)λ*. Then (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, and on a face of C_λ for
-    every i ∈ T. So the projection p of r onto this set has ‖r − p‖² ≤ ε²‖r‖².
+    """Let r = P_S^⊥y and λ = (1 − ε)λ*. Then (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, and for every i ∈ T on a
+    face {u : ±⟨X_i, u⟩ = λ} of C_λ. So the projection p of r onto this set has ‖r − p‖² ≤ ε²‖r‖².
 
     Hypotheses: The columns of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, and ε ∈ [0, 1]. C_λ = {u : ‖Xᵀu‖∞
-    ≤ λ}, and T is the set of features with |⟨X_i, r⟩| = λ*.
+    ≤ λ}, and T is the set of features with |⟨X_i, r⟩| = λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
 
     Tolerance: The distance to the point of sl.project_dual has a relative tolerance of 1e-12.
     """
@@ -138,12 +156,14 @@ def test_a_shrunken_residual_is_feasible(check):
 @claim("SA-proof-3.4-2", "step 2 (chain of inequalities), " + NUMBER, "exact", CORRECTED)
 @mutants("distance_to_face")
 def test_distances_to_the_other_faces(check):
-    """For i ∉ T, either sign, and r = P_S^⊥y,
+    """For i ∉ T and r = P_S^⊥y, the distance of r from each of the two faces F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}
+    satisfies
 
         min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)² ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².
 
     Hypotheses: The columns have length 1, S is any set, λ* = ‖Xᵀr‖∞ > 0, λ = (1 − ε)λ*, and T = {i : |⟨X_i,
-    r⟩| = λ*}. F_{λ,i,±} is the face ±⟨X_i, u⟩ = λ. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small).
+    r⟩| = λ*}. The columns outside T are X_T̄. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small). P_S^⊥ is
+    the projection onto the orthogonal complement of the columns in S.
 
     Instead: For the farther of the two faces the sign = must be ≥, because the minimum of ‖r − u‖² is (|⟨X_i,
     r⟩| + λ)² there.
@@ -176,7 +196,12 @@ def test_distances_to_the_other_faces(check):
 
 
 def faces_of_T_are_closest(X, y, S, share):
-    """Return whether r is closer to the faces ⟨X_i, u⟩ = λ, i ∈ T, than to all others, at ε = share·ε₀."""
+    """Return whether the residual r is closer to the faces of the tied features than to all other faces of
+    C_λ.
+
+    C_λ is {u : ‖Xᵀu‖∞ ≤ λ}, and its faces are ±⟨X_i, u⟩ = λ. The faces of the tied features are those with
+    the sign of ⟨X_i, r⟩. λ is (1 − ε)λ*, where ε is the given share of the explicit ε₀.
+    """
     found, A = segment(X, y, S), rational(X)
     lam = found.step.lam_star * (1 - exactly(share * epsilon_0(X, found.step, range(X.shape[1]))))
     distance = {
@@ -189,8 +214,12 @@ def faces_of_T_are_closest(X, y, S, share):
 
 
 def on_no_other_face(X, y, S, lower):
-    """Return whether the projection p at λ₀ lies on no face of an i ∉ T ∪ S, and on no opposite face of an i
-    ∈ T."""
+    """Return whether the dual point p lies only on faces of the tied features at the lower end λ₀ of the
+    proof's window.
+
+    No untied and unselected feature may have |⟨X_i, p⟩| = λ, and no tied feature the inner product λ with the
+    opposite sign.
+    """
     found = segment(X, y, S)
     # λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do
     lam, _, p = solution(X, y, S, found, (found.step.lam_star - exactly(lower)) * (1 - fmpq(1, 2**40)))
@@ -203,18 +232,18 @@ def on_no_other_face(X, y, S, lower):
 @mutants("sl.first_entry", "distance_to_face", "segment")
 def test_an_explicit_epsilon_0(check):
     """For all ε < ε₀, with a small enough ε₀, r = P_S^⊥y is closer to the faces F_{λ,i,+} = {u : ⟨X_i, u⟩ =
-    λ}, i ∈ T, than to any other face.
+    λ}, i ∈ T, than to any other face {u : ±⟨X_j, u⟩ = λ}. T is the set of features that attain λ*.
 
     Hypotheses: The columns have any lengths, those of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, λ = (1 −
-    ε)λ*, and the signs are such that ⟨X_i, r⟩ = λ* for i ∈ T. The check takes ε = 99 % and 1 % of the ε₀
-    below.
+    ε)λ*, and the signs are such that ⟨X_i, r⟩ = λ* for i ∈ T. The check takes 99 % and 1 % of an explicit ε₀
+    as ε. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Consequences: For columns of any norm, the following ε₀ suffices: the least of (λ* − |⟨X_i, r⟩|)/(λ* +
     ‖X_i‖‖r‖) over i ∉ T, of 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (for the opposite faces), and of 1. The projection
     p is orthogonal to X_S, and so lies on no face of an i ∈ S. Therefore the terms of i ∈ S may be left out,
-    as in `proof_lower`.
+    as the package does.
 
-    Tolerance: The formula and sl.first_entry may differ by 1e-13λ*.
+    Tolerance: The λ₀ = (1 − ε₀)λ* from this formula and that of sl.first_entry may differ by 1e-13λ*.
     """
 
     def as_the_package_has_it(X, y, S):
@@ -234,13 +263,15 @@ def test_the_dropped_constraint(check):
     projection of r onto C' = {u : X_Tᵀu ≤ λ1}.
 
     Hypotheses: C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, λ* = ‖Xᵀr‖∞, and T is the set of features that attain λ*, with signs
-    such that ⟨X_i, r⟩ = λ* for i ∈ T. λ = (1 − ε)λ* with ε < ε₀ (SA-proof-3.4-epsilon0). In print, p is first
-    replaced by the projection onto C_λ, and then C_λ by C'.
+    such that ⟨X_i, r⟩ = λ* for i ∈ T. λ = (1 − ε)λ* with ε below the ε₀ of the proof (ledger id
+    SA-proof-3.4-epsilon0). In print, p is first replaced by the projection onto C_λ, and then C_λ by C'.
+    P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
     Instead: C_λ may be replaced by C', but colspan(X_S)^⊥ must not be dropped unless S = ∅: p is the
     projection onto C' ∩ colspan(X_S)^⊥.
 
-    Consequences: For S ≠ ∅ the proof breaks at this step, and Lemma 3.4 and item 1 are false.
+    Consequences: For S ≠ ∅ the proof of Lemma 3.4 breaks at this step. The lemma and item 1 after it are
+    false.
     """
     r, x = vector([fmpq(0), fmpq(4)]), vector([fmpq(3), fmpq(4)])
     half_space, polytope = (project(r, Z, fmpq(8)) for Z in (x, both(x)))
@@ -271,9 +302,11 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
     """The difference between r = P_S^⊥y and its projection onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).
 
     Hypotheses: S is any set with λ* = ‖Xᵀr‖∞ > 0, λ < λ*, and T is the set of features that attain λ*, with
-    signs such that ⟨X_i, r⟩ = λ* for i ∈ T.
+    signs such that ⟨X_i, r⟩ = λ* for i ∈ T. P_S^⊥ is the projection onto the orthogonal complement of the
+    columns in S.
 
-    Consequences: The statement is about C', not about C_λ ∩ colspan(X_S)^⊥ with C_λ = {u : ‖Xᵀu‖∞ ≤ λ}.
+    Consequences: The statement is true, but it does not prove Lemma 3.4, which is about the projection onto
+    {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}.
     """
 
     def in_the_span(X, y, S):
@@ -295,13 +328,13 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: The statement is read with X_S in place of X, and with λ just below λ* = ‖XᵀP_S^⊥y‖∞. The
     affine space is {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}, where T is the set of features that attain λ*, and s_i is
-    the sign of ⟨X_i, P_S^⊥y⟩.
+    the sign of ⟨X_i, P_S^⊥y⟩. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
-    Instead: The projection p reduces to a projection onto an intersection of half-spaces. |⟨X_i, p⟩| = λ
-    holds for i ∈ A(S), the features that enter just below λ*, but |⟨X_i, p⟩| may be smaller for i ∈ T∖A(S).
-    If A(S) = T, p is the projection onto an affine space.
+    Instead: The projection p of P_S^⊥y reduces to a projection onto an intersection of half-spaces. |⟨X_i,
+    p⟩| = λ holds for i ∈ A(S), the features that enter just below λ*, but |⟨X_i, p⟩| may be smaller for i ∈
+    T∖A(S). If A(S) = T, p is the projection onto an affine space.
 
-    Consequences: Nothing else is affected, because the proof itself continues with half-spaces.
+    Consequences: Nothing else is affected, because the proof of Lemma 3.4 itself continues with half-spaces.
     """
     # columns of length 3, T = {0, 1, 2}, A = {0, 1}
     X, y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])

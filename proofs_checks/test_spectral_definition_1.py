@@ -8,26 +8,28 @@ k".
 The functions are f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, f_gr(S) = Σ λ_i^α and f_sv(S) = 9k² − Σ (λ_i − 1)²,
 where λ_i are the eigenvalues of the Gram matrix C_S. With |S| ≤ k the statement fails. A single vector is an
 orthogonal set, and f_de and f_gr are larger on an orthogonal pair. ∅ has the lowest rank, and f_sv(∅) = 9k²
-is its maximum. For δ² + δ < 1, f_de is smaller on a repeated vector than on ∅. The functions f do not order
-the sets of one size by rank either. Three unit vectors at 120° have rank 2 and the eigenvalues (3/2, 3/2, 0).
-Two near copies and a vector orthogonal to them have rank 3 and eigenvalues near (2, 1, 0), for which all
-three functions are smaller. So among the columns of one X, the set of lowest rank need not minimise f.
+is its maximum. For δ² + δ < 1, f_de is smaller on a repeated vector than on ∅. Among sets of one size, a set
+of smaller rank need not have a smaller f either. Three unit vectors at 120° have rank 2 and the eigenvalues
+(3/2, 3/2, 0). Two near copies and a vector orthogonal to them have rank 3 and eigenvalues near (2, 1, 0), for
+which all three functions are smaller. So among the columns of one X, the set of lowest rank need not minimise
+f.
 
 The corrected statement is about all sets of exactly k unit vectors. For these, tr C_S = k. Therefore the
 vector of eigenvalues majorises (1, …, 1), strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly
-unless the rank is 1. A sum of a strictly concave function of the eigenvalues is thus largest exactly on
-orthonormal sets, and smallest exactly on sets of rank 1:
+unless the rank is 1. Therefore the sum Σ h(λ_i), with a strictly concave function h, is largest exactly on
+orthonormal sets, and smallest exactly on sets of rank 1. The extreme values, without the constants in f_de
+and f_sv, are
 
     summand         on orthonormal sets     on sets of rank 1
     log₂(δ + t)     k log₂(1 + δ)           log₂(δ + k) + (k − 1) log₂ δ
     t^α, 0 < α < 1  k                       k^α
     −(t − 1)²       0                       −k(k − 1)
 
-These are the values without the constants. The rank (α = 0) is largest on all independent sets. The trace (α
-= 1) is constant, so every set has the largest and the smallest value.
+The rank (α = 0) is largest on all independent sets. The trace (α = 1) is constant, so every set has the
+largest and the smallest value.
 
-The checks are exact, by determinants and Frobenius norms. For α = ½ they use balls of 128 bits, where
-equality is decided by C_S itself.
+The checks are exact, by determinants and Frobenius norms. For α = ½ they use ball arithmetic with 128 bits,
+and the cases of equality are recognised from C_S itself.
 """
 
 from flint import arb, fmpq, fmpq_mat
@@ -56,7 +58,7 @@ KINDS = (*SHAPES, (1, 1), (2, 25), (4, 1))
 
 
 def sets(check):
-    """Yield correlation matrices of k ≤ 5 unit vectors, and k."""
+    """Yield the correlation matrix of k unit vectors, and k ≤ 5."""
     for _ in range(check.cases):
         k = int(check.rng.integers(1, 6))
         yield correlations(draw_design(check.rng, k, KINDS)), k
@@ -67,7 +69,8 @@ def sets(check):
 )
 @mutants("smoothed_det")
 def test_entropy_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_de is largest if S is orthogonal, and smallest if S has the lowest rank.
+    """For fixed k, over all sets S with |S| ≤ k, the smoothed entropy f_de is largest if S is orthogonal, and
+    smallest if S has the lowest rank.
 
     Hypotheses: The vectors have length 1, and δ > 0. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
     eigenvalues of the Gram matrix C_S.
@@ -101,7 +104,9 @@ def test_entropy_promotes_diversity(check):
 
 
 def _extreme(value, at_identity, at_rank_one, C):
-    """Return whether a value is between two bounds, and equals one of them only for C = I or for rank 1."""
+    """Return whether a value lies between its values for rank 1 and for C = I, and equals one of them only
+    there.
+    """
     return (
         at_rank_one <= value <= at_identity
         and (value == at_identity) == (identity(C.nrows()) == C)
@@ -120,7 +125,8 @@ def _extreme(value, at_identity, at_rank_one, C):
 @mutants("rank_power")
 @precisely()
 def test_generalized_rank_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_gr is largest if S is orthogonal, and smallest if S has the lowest rank.
+    """For fixed k, over all sets S with |S| ≤ k, the generalized rank f_gr is largest if S is orthogonal, and
+    smallest if S has the lowest rank.
 
     Hypotheses: The vectors have length 1, and 0 ≤ α ≤ 1. f_gr(S) = Σ λ_i^α, where λ_i are the eigenvalues of
     the Gram matrix C_S.
@@ -143,8 +149,10 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 def _between(C, k):
-    """Return whether √k ≤ Σ √λ_i ≤ k for the eigenvalues λ_i of C_S, with equality exactly for rank 1 and for
-    C_S = I.
+    """Return whether √k ≤ Σ √λ_i ≤ k for the eigenvalues λ_i of the correlation matrix of k unit vectors.
+
+    The first inequality must be an equality exactly for rank 1, and the second exactly for the identity
+    matrix.
     """
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
@@ -162,7 +170,8 @@ def _between(C, k):
 )
 @mutants("variance")
 def test_spectral_variance_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_sv is largest if S is orthogonal, and smallest if S has the lowest rank.
+    """For fixed k, over all sets S with |S| ≤ k, the spectral variance f_sv is largest if S is orthogonal,
+    and smallest if S has the lowest rank.
 
     Hypotheses: The vectors have length 1. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the
     Gram matrix C_S.
@@ -170,7 +179,8 @@ def test_spectral_variance_promotes_diversity(check):
     Instead: Among the sets of exactly k unit vectors, f_sv is largest if and only if S is orthonormal, and
     smallest if and only if S has rank 1.
 
-    Consequences: Over |S| ≤ k the first half of the statement holds; the second half fails at ∅.
+    Consequences: Over all sets with |S| ≤ k, f_sv is indeed largest if S is orthogonal. The second half of
+    the printed statement fails, because ∅ has the lowest rank and the largest f_sv.
     """
     check.refutes(
         variance(COPIES, [], 2) == 36 and variance(COPIES, PAIR, 2) == 34,

@@ -5,17 +5,17 @@ Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 
 
     A ⪯ B  ⟹  h(B) ⪯ h(A)
 
-where the spectra must be in Γ, which the definition does not say. The paper claims this, on (0, ∞), for the
-derivatives of
+The spectra of A and B must be in Γ, which the definition in print does not say. The paper claims that the
+derivatives of three functions are operator antitone on (0, ∞):
 
     log(δ + t):     1/(δ + t)       "taking inverses"
     t^α:            αt^{α−1}        "well known"; on t > 0, not "t ∈ R"
     −(t − 1)²:      −2(t − 1)       by definition.
 
-Proof. 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, and therefore B^{1/2}A⁻¹B^{1/2} ⪰ I. The function t^{α−1} is the
-inverse of t^{1−α}, which is operator monotone by Löwner. It is not enough that h is antitone as a scalar
-function. For example, t⁻² is not operator antitone, and for this reason the theorem does not apply to −Σ
-1/λ_i (SR-inverse-trace).
+Proof. 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, therefore B^{1/2}A⁻¹B^{1/2} ⪰ I, and so B⁻¹ ⪯ A⁻¹. The function
+t^{α−1} is the inverse of t^{1−α}, which is operator monotone by Löwner. It is not enough that h is antitone
+as a scalar function. For example, t⁻² is not operator antitone, and for this reason Theorem 12 does not apply
+to −Σ 1/λ_i (ledger id SR-inverse-trace).
 
 The checks are exact. For 1/(δ + t) they take rational A ⪯ B. For t^{−1/m}, that is α = 1 − 1/m with m = 2, 3,
 they take pairs A = P^m ⪯ B = Q^m with rational P and Q. Positive semidefiniteness is decided by the signs of
@@ -29,12 +29,12 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def inverse(A, delta):
-    """Return (δI + A)⁻¹."""
+    """Return the inverse of δI + A."""
     return (A + delta * identity(A.nrows())).inv()
 
 
 def ordered_pairs(check):
-    """Draw 0 ≺ A ⪯ B, and δ ≥ 0."""
+    """Yield Hermitian matrices A and B with 0 ≺ A ⪯ B, as real symmetric matrices, and a number δ ≥ 0."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 4))
         A = draw_hermitian(check.rng, d) + fmpq(1, int(check.rng.integers(1, 9))) * identity(2 * d)
@@ -43,7 +43,7 @@ def ordered_pairs(check):
 
 
 def ordered_powers(check):
-    """Draw 0 ≺ P, Q with P^m ⪯ Q^m, m = 2 or 3."""
+    """Yield positive definite matrices P and Q with P^m ⪯ Q^m, where m is 2 or 3."""
     found = 0
     while found < check.cases // 3:
         d, m = int(check.rng.integers(1, 3)), int(check.rng.integers(2, 4))
@@ -55,7 +55,10 @@ def ordered_powers(check):
 
 
 def falls(A, B, delta):
-    """Return whether h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), strictly unless the two are equal."""
+    """Return whether the functions h = 1/(δ + t) and h = −2(t − 1) satisfy h(B) ⪯ h(A).
+
+    For the first function, h(A) ⪯ h(B) must be false, unless h(A) = h(B).
+    """
     gap, I = inverse(A, delta) - inverse(B, delta), identity(A.nrows())
     right = inverse(A, delta) * (A + delta * I) == I
     return right and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))

@@ -6,8 +6,8 @@ print, for a non-negative f,
     γ_{U,k}(f) = min { Σ_{x∈S} [f(L+x) − f(L)] / [f(L∪S) − f(L)] : L ⊆ U, |S| ≤ k, S ∩ L = ∅ }.
 
 The definition admits S = ∅, and so 0/0. There is a second problem. If f decreases, the quotient of two
-negative numbers has the opposite of the intended meaning. For two copies of a unit vector, with L = ∅ and S
-the pair, the quotient is
+negative numbers has the opposite of the intended meaning. For L = ∅ and the set S of two copies of a unit
+vector, the quotient is
 
     0/(−2) = 0                                  for f_sv,
     2 log₂(11/10)/log₂(21/100) < 0              for f_de with δ = 1/10,
@@ -16,18 +16,19 @@ although both functions, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ l
 eigenvalues λ_i of the Gram matrix C_S, are submodular. We read the definition as the minimum over the pairs
 with f(L∪S) > f(L), and at most 1 (1 if there is no such pair). Then a submodular f has γ = 1, because its
 sums of gains are at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. For an increasing f, γ_{V,k} = 1 for
-the ground set V and all k if and only if f is submodular. γ does not increase with U or k. All other rows of
-the ledger use this reading.
+the ground set V and all k if and only if f is submodular. γ does not increase with U or k. All other
+statements of the ledger use this reading.
 
 The bound of Das and Kempe, with λ_min(C, s) the least eigenvalue of all C_B with |B| ≤ s, is
 
     γ_{U,k}(R²) ≥ λ_min(C, k + |U|).
 
-To prove it, let b and C be the correlations after projection off L. The joint gain b_SᵀC_S⁺b_S is at most
-‖b_S‖²/λ_min(C_S). The single gains have the sum Σ b_x²/c_xx ≥ ‖b_S‖², because c_xx ≤ 1. The Schur complement
-has no smaller eigenvalue than C_{L∪S}. The bound is trivial for singular C_B. The checks are exact:
-λ_min(C_B) ≤ γ if and only if C_B − γI is not positive definite, which the signs of a characteristic
-polynomial decide.
+To prove it, project all columns and the target off the columns in L. Let b be the inner products of the
+projected columns with the projected target, and C the Gram matrix of the projected columns. The joint gain
+b_SᵀC_S⁺b_S is at most ‖b_S‖²/λ_min(C_S). The single gains have the sum Σ b_x²/c_xx ≥ ‖b_S‖², because c_xx ≤
+1. The Schur complement has no smaller eigenvalue than C_{L∪S}. If some C_B is singular, the bound is γ ≥ 0,
+which always holds. The checks are exact: λ_min(C_B) ≤ γ if and only if C_B − γI is not positive definite,
+which the signs of a characteristic polynomial decide.
 """
 
 from itertools import combinations
@@ -63,8 +64,8 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 @claim("SR-definition-2", "Definition 2", "exact, interval, brute force", CORRECTED, cases=400, ci_cases=12)
 @mutants("sl.submodularity_ratio_of", "submodularity_ratio")
 def test_what_the_ratio_measures(check):
-    """The submodularity ratio measures how close a non-negative f is to being submodular: γ_{U,k}(f) = min
-    over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
+    """The submodularity ratio measures how close a non-negative f is to being submodular. It is γ_{U,k}(f) =
+    min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
 
     Hypotheses: f is a non-negative set function, monotone or not.
 
@@ -76,7 +77,7 @@ def test_what_the_ratio_measures(check):
     f_de on every pair of equal columns. Theorems 3 and 5 hold with both minima, because the printed γ is the
     smaller one.
 
-    Tolerance: sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
+    Tolerance: The result of sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
     f = table(lambda S: variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
@@ -98,7 +99,7 @@ def test_what_the_ratio_measures(check):
 
 
 def ratios(check):
-    """Yield a submodular f, an increasing g, sets A ⊆ U, and k."""
+    """Yield a submodular function f, an increasing function g, two sets A ⊆ U, and a size k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
@@ -107,11 +108,10 @@ def ratios(check):
 
 
 def measures(case):
-    """Return whether the submodularity ratio γ has the values of the correction for a submodular f and an
-    increasing g.
+    """Return whether the submodularity ratio has the properties of the corrected definition.
 
-    The values are γ_{U,k}(f) = 1 and 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, and γ(g) = 1 for all sets
-    if and only if g is submodular.
+    For the submodular f, γ_{U,k}(f) = 1. For the increasing g, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1
+    for the subset A of U. γ(g) = 1 for the whole ground set if and only if g is submodular.
     """
     f, g, A, U, k = case
     full, gamma = len(g) - 1, submodularity_ratio(g, U, k)
@@ -125,7 +125,10 @@ def measures(case):
 
 
 def quotients(f, U, k):
-    """Yield Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, by the definition."""
+    """Yield the numerator and the denominator of every quotient in the definition of γ_{U,k}(f).
+
+    They are Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L), for L ⊆ U, |S| ≤ k and S ∩ L = ∅.
+    """
     for L in subsets(U):
         rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
         for size in range(k + 1):
@@ -134,7 +137,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Return whether the package's submodularity ratio γ is the exact fraction."""
+    """Return whether the package's submodularity ratio γ_{U,k}(f) equals the exact one, up to 1e-9."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
@@ -150,14 +153,14 @@ def by_package(f, U, k):
 )
 @mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared_table")
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
-    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of at most k + |U|
-    features.
+    """The submodularity ratio of R² satisfies γ_{U,k}(R²) ≥ λ_min(C, k + |U|). Here λ_min(C, s) is the least
+    eigenvalue of all correlation matrices C_B of at most s features B.
 
-    Hypotheses: The columns have length 1. γ_{U,k}(R²) is the submodularity ratio, the minimum of
-    Σ_{x∈A}[R²(L+x) − R²(L)] / [R²(L∪A) − R²(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator,
-    and at most 1.
+    Hypotheses: The columns have length 1. γ_{U,k}(R²) is the least of 1 and of all quotients Σ_{x∈A}[R²(L+x)
+    − R²(L)] / [R²(L∪A) − R²(L)] with a positive denominator, over L ⊆ U, |A| ≤ k, A ∩ L = ∅.
 
-    Consequences: The converse is false: γ(R²) can be 1 for a singular C (two copies of a column).
+    Consequences: A large γ does not imply a large eigenvalue. For two copies of a column, γ(R²) = 1, but C is
+    singular.
 
     Tolerance: There is none. The intervals that the package returns must contain the exact numbers.
     """
@@ -177,7 +180,10 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
 
 
 def at_least_eigenvalue(design, R, U, k):
-    """Return whether γ_{U,k}(R²) ≥ λ_min(C, k + |U|), and the package's intervals contain both numbers."""
+    """Return whether the submodularity ratio γ_{U,k}(R²) is at least the least eigenvalue λ_min(C, k + |U|).
+
+    The intervals that the package returns for the two numbers must contain them.
+    """
     C = correlations(design)
     size = min(C.nrows(), k + U.bit_count())
     gamma = submodularity_ratio(R, U, k)
@@ -192,7 +198,9 @@ def at_least_eigenvalue(design, R, U, k):
 
 
 def definite(C, size, theta, strictly=True):
-    """Return whether all C_B − θI with |B| = size are positive definite (if not `strictly`, semidefinite)."""
+    """Return whether C_B − θI is positive definite for every set B of the given size (if not `strictly`,
+    semidefinite).
+    """
     shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
     return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
@@ -204,5 +212,5 @@ def test_the_ratio_in_practice(check):
     Hypotheses: The data sets are those of Das and Kempe (2011).
 
     Unchecked: The sentence is not checked. It is an observation on data that the paper does not contain, and
-    the computation of the ratio takes exponentially many sets.
+    the ratio is a minimum over exponentially many sets.
     """

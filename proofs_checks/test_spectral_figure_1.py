@@ -2,14 +2,15 @@
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The paper's
 observations are about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them
-on a machine that has MNIST, and the rows of the ledger quote its results with command, seed and date. The
-checks here repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
+on a machine that has MNIST, and the ledger quotes its results with command, seed and date. The checks here
+repeat the protocol, in code of its own, on samples of scikit-learn's digits. The checks decide whether the
 observations also hold for other images.
 
 The scale is described in these words: "the regularizer values for each k are normalized by the maximum value
-possible for that k". Over sets of exactly k unit vectors, the maximum is at orthonormal sets, and the minimum
-at copies of one vector (SR-diversity rows). With c = log₂(1/δ), for the smoothed entropy f_de, the
-generalized rank f_gr and the spectral variance f_sv,
+possible for that k". Over sets of exactly k unit vectors, the maximum is attained at orthonormal sets, and
+the minimum at k copies of one vector (ledger ids SR-diversity-entropy, SR-diversity-rank and
+SR-diversity-variance). With c = log₂(1/δ), for the smoothed entropy f_de, the generalized rank f_gr and the
+spectral variance f_sv,
 
     f        largest               smallest                        smallest/largest
     f_de     k log₂(1 + δ) + 3kc   log₂(δ + k) + (2k + 1)c         > 2c/(3c + log₂(1 + δ)) for δ < 1
@@ -17,15 +18,15 @@ generalized rank f_gr and the spectral variance f_sv,
     f_sv     9k²                   8k² + k                         1 − (k − 1)/(9k) > 8/9.
 
 For δ = 0.1, the least normalised f_de is above 0.657. But the axis of Figure 1(d) begins at 0.4. If the axis
-was fitted to the curves, they show f_de without its constant, or with a smaller one. The axis of Figure 1(e),
-from 0.93, agrees with f_sv as defined.
+was fitted to the curves, the curves show f_de without its constant 3kc, or with a smaller constant. The axis
+of Figure 1(e), from 0.93, agrees with f_sv as defined.
 
 The trend: by Han's inequality, the average of f/k over the subsets of k features decreases with k, and so do
 the averages of all four normalised values (docs/proofs/spectral_figure_1.md). If a curve increases, the
 normalisation is not the reason.
 
-Noise in y: with the coefficients α of least squares on S and α' after the noise, α' − α = σX_S⁺η/‖η‖ is
-proportional to σ, and for k unit columns
+Noise in y: let α be the coefficients of least squares on S, and α' the coefficients after the noise ση/‖η‖ is
+added to y. Then α' − α = σX_S⁺η/‖η‖ is proportional to σ, and for k unit columns
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²k/n.
 """
@@ -82,7 +83,8 @@ def test_scale_of_the_diversity_plots(check):
 
     Unchecked: The printed curves themselves are not checked.
 
-    Tolerance: Values are balls of 128 bits. In the cases of equality, the balls overlap.
+    Tolerance: Values are computed in ball arithmetic with 128 bits. In the cases of equality, the balls
+    overlap.
     """
     check.over(range(1, 12), attained)
     draws = ((int(check.rng.integers(1, 6)), SHAPES) for _ in range(check.cases))
@@ -90,8 +92,10 @@ def test_scale_of_the_diversity_plots(check):
 
 
 def values(C, S, k):
-    """Return the smoothed entropy f_de for δ = 1 and δ = 0.1, the spectral variance f_sv, and the generalized
-    rank f_gr for α = ½.
+    """Return four regularizers of a set: the smoothed entropy for δ = 1 and 0.1, the spectral variance, the
+    generalized rank.
+
+    The generalized rank has α = ½.
     """
     return [
         entropy(C, S, fmpq(1), k),
@@ -102,18 +106,31 @@ def values(C, S, k):
 
 
 def largest(k):
-    """Return these four values for k orthonormal columns."""
+    """Return the values of four regularizers for k orthonormal columns, by their closed forms.
+
+    They are the smoothed entropy for δ = 1 and 0.1, the spectral variance, and the generalized rank for α =
+    ½.
+    """
     return [k * log2(2), k * log2(1 + TENTH) + 3 * k * log2(10), arb(9 * k * k), arb(k)]
 
 
 def smallest(k):
-    """Return these four values for k copies of one column."""
+    """Return the values of four regularizers for k copies of one unit column, by their closed forms.
+
+    They are the smoothed entropy for δ = 1 and 0.1, the spectral variance, and the generalized rank for α =
+    ½.
+    """
     return [log2(1 + k), log2(TENTH + k) + (2 * k + 1) * log2(10), arb(8 * k * k + k), arb(k).sqrt()]
 
 
 def attained(k):
-    """Return whether both extremes are attained, and their ratios are above 0.657 (f_de, δ = 0.1) and 8/9
-    (f_sv)."""
+    """Return whether four regularizers attain their largest and smallest values at the sets where they
+    should.
+
+    The largest values are for k orthonormal columns, and the smallest for k copies of a column. The smallest
+    must be more than 0.657 of the largest for the smoothed entropy with δ = 0.1, and more than 8/9 for the
+    spectral variance.
+    """
     copies, S = fmpq_mat(k, k, [1] * (k * k)), range(k)
     pairs = zip(values(identity(k), S, k) + values(copies, S, k), largest(k) + smallest(k), strict=True)
     _, entropies, variances, _ = (low / high for low, high in zip(smallest(k), largest(k), strict=True))
@@ -125,7 +142,9 @@ def attained(k):
 
 
 def between(value):
-    """Return whether every value is between the smallest and the largest one."""
+    """Return whether four regularizers of k unit columns lie between their values for copies and for
+    orthonormal columns.
+    """
     C, k = value
     bounds = zip(values(C, range(k), k), largest(k), smallest(k), strict=True)
     return all(not v > top and not v < bottom for v, top, bottom in bounds)
@@ -143,7 +162,7 @@ def digits():
 
 
 def sampled(rng, n=300):
-    """Return a random sample: X with columns of length 1 or 0, and y of length 1."""
+    """Return a random sample of n images of digits: X with columns of length 1 or 0, and y of length 1."""
     images, labels = digits()
     rows = rng.choice(len(labels), n, replace=False)
     X, y = images[rows], labels[rows].astype(float)
@@ -152,9 +171,10 @@ def sampled(rng, n=300):
 
 
 def regularizer(name, k):
-    """Return one of the paper's four regularizers, and the search that Figure 1 shows for it.
+    """Return one of the four regularizers of Figure 1, and the name of the search that the figure shows for
+    it.
 
-    The paper does not print the α of "gr".
+    The paper does not print the exponent α of the generalized rank, "gr"; here α = ½.
     """
     return {
         "ld": (sl.spectral.SmoothedDifferentialEntropy(1.0, k), "forward"),
@@ -170,20 +190,26 @@ def fitted(X, y, S):
 
 
 def explained(X, y, S):
-    """Return R²(S), for a y of length 1."""
+    """Return R²(S), the squared length of the projection of y onto the columns in S, for a y of length 1."""
     return 1 - np.linalg.norm(y - X[:, S] @ fitted(X, y, S)) ** 2
 
 
 def lasso(X, y, k):
-    """Return the features of the path's last solution with at most k features, and R² of its coefficients."""
+    """Return the features of the last solution on the Lasso path with at most k features, and the R² of this
+    solution.
+    """
     path = sl.lasso_path(X, y, max_steps=8 * k + 16)
     end = next(i for i, active in enumerate(path.active) if len(active) > k)
     return sorted(path.active[end - 1]), 1 - np.linalg.norm(y - X @ path.coef[end]) ** 2
 
 
 def selections(rng, names):
-    """Return X, y, k, a random name of `names`, and the selections of lasso, greedy and the regularized
-    search."""
+    """Return a random sample of digits X, y, a size k, the name of a regularizer, and three selections of
+    features.
+
+    The selections are those of the Lasso, of greedy forward regression without a regularizer, and of the
+    search with the regularizer.
+    """
     X, y = sampled(rng)
     k, name = int(rng.choice([5, 10, 15])), str(rng.choice(names))
     f, search = regularizer(name, k)
@@ -199,7 +225,10 @@ def selections(rng, names):
 
 
 def moved(X, y, S, sigma, rng, what, repeats=5):
-    """Return the mean of ‖α' − α‖ over the repeats, with y or X perturbed as in Section 6."""
+    """Return the mean length of the change of the coefficients on S when y or X is perturbed as in Section 6.
+
+    `what` is "y" or "X", and the mean is over `repeats` draws of the noise.
+    """
     total = 0.0
     for _ in range(repeats):
         eta, E = rng.standard_normal(len(y)), rng.standard_normal(X.shape)
@@ -215,13 +244,21 @@ NAMES = ("ld", "ld-0.1", "sv", "gr")
 
 
 def on_digits(id, number, on_mnist, cases=60):
-    """Mark the check of a sentence on digits; the results for MNIST are among its consequences."""
+    """Mark a check as the ledger's row for a sentence of Section 6 that is checked on digits.
+
+    The results for MNIST, which the check does not use, are stated among the consequences.
+    """
     texts = {"hypotheses": PROTOCOL, "consequences": MNIST + on_mnist}
     return claim(id, number, "float", EMPIRICAL, cases=cases, ci_cases=2, **texts)
 
 
 def orders(check, what):
-    """Report in how many random cases the regularized error is below greedy's, and greedy's below lasso's."""
+    """Report how often regularization reduces the error of the coefficients below the error of greedy
+    selection.
+
+    Also report how often the error of greedy selection is below that of the Lasso. `what` is "y" or "X", the
+    data that are perturbed.
+    """
     below, greedy, ratios, bounded = 0, 0, [], True
     for _ in range(check.cases):
         X, y, _, name, S = selections(check.rng, NAMES)
@@ -255,15 +292,16 @@ def orders(check, what):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
-    """If the target is perturbed, the error ‖α − α'‖ of the coefficients is largest for lasso and grows with
-    k. The error is smaller for greedy without a regularizer. It is much smaller, and increases only mildly,
-    for every regularizer.
+    """If the target is perturbed, the error ‖α − α'‖ of the coefficients is largest for the Lasso and grows
+    with the number k of features. The error is smaller for greedy selection without a regularizer. With every
+    regularizer it is much smaller, and increases only mildly.
 
     Unchecked: This check does not use MNIST. It does not use other σ than 0.1, because the error is
     proportional to σ.
 
-    Tolerance: The bound σ²k/n has a tolerance of 1e-9, which exceeds the rounding error of a pseudoinverse of
-    condition number 1e3. All other comparisons are between means of five draws.
+    Tolerance: The bound σ²k/n on the expected squared error has a relative tolerance of 1e-9, which exceeds
+    the rounding error of a pseudoinverse of condition number 1e3. All other comparisons are between means of
+    five draws of the noise.
     """
     orders(check, "y")
 
@@ -278,8 +316,8 @@ def test_error_when_the_target_is_perturbed(check):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
-    """If the features are perturbed, the errors ‖α − α'‖ have the same order: the regularized error is below
-    greedy's, and greedy's is below lasso's.
+    """If the features are perturbed, the error ‖α − α'‖ of the coefficients is smallest for the regularized
+    selection, larger for greedy selection, and largest for the Lasso.
 
     Unchecked: This check does not use MNIST. It does not explain why the printed errors are larger.
 
@@ -289,7 +327,11 @@ def test_error_when_the_features_are_perturbed(check):
 
 
 def normalised(X, S, name, k):
-    """Return f(S) divided by its largest value for k unit columns, from the eigenvalues; "gr" has α = ½."""
+    """Return a regularizer of the set S divided by its largest value for k unit columns.
+
+    The regularizer is the spectral variance ("sv"), the generalized rank with α = ½ ("gr"), or the smoothed
+    entropy with δ = 1 ("ld") or 0.1.
+    """
     values = np.linalg.eigvalsh(X[:, S].T @ X[:, S])
     if name == "sv":
         return 1 - ((values - 1) ** 2).sum() / (9 * k * k)
@@ -312,8 +354,8 @@ def normalised(X, S, name, k):
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
-    """The regularized selection is more diverse than lasso's and greedy's selections for every k, by each of
-    the four diversity values.
+    """The regularized selection is more diverse than the selections of the Lasso and of greedy selection for
+    every number k of features. This holds for each of the four diversity values of Figure 1(c)-(f).
 
     Unchecked: This check does not use MNIST.
 
@@ -332,20 +374,24 @@ def test_regularized_selections_are_more_diverse(check):
 
 
 def averages(value, k):
-    """Return the mean of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
+    """Return, for j = 1, …, k, the mean of a set function over the subsets of j elements of {0, …, k − 1}."""
     sizes = [list(itertools.combinations(range(k), j)) for j in range(1, k + 1)]
     return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
 
 
 def normalised_values(C, S, k):
-    """Return the four values of `values`, divided by their largest values for k unit columns; f_de with δ = 1
-    has no constant.
+    """Return four regularizers of the set S, each divided by its largest value for k unit columns.
+
+    They are the smoothed entropy for δ = 1 and 0.1, the spectral variance, and the generalized rank for α =
+    ½.
     """
     return [v / top for v, top in zip(values(C, S, k), largest(k), strict=True)]
 
 
 def greedy_curve():
-    """Return the value of panel (c) for greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
+    """Return the normalised smoothed entropy, δ = 1, of greedy selections on all 1797 digits, for k = 5, 10,
+    …, 40.
+    """
     images, labels = digits()
     lengths = np.linalg.norm(images, axis=0)
     X, y = images / np.where(lengths > 0, lengths, 1), labels / np.linalg.norm(labels)
@@ -368,18 +414,20 @@ def greedy_curve():
 @mutants("entropy", "rank_power", "variance", "averages", "greedy_curve")
 @precisely()
 def test_trend_of_the_normalised_values(check):
-    """The curves of lasso and greedy increase with k because of the normalisation.
+    """The curves of the Lasso and of greedy selection in Figure 1(c)-(f) increase with the number k of
+    features because the plotted diversity is normalised. Normalised means divided by the largest value
+    possible for k.
 
-    Hypotheses: The columns have length 1. The curves in print are for 1000 MNIST images.
+    Hypotheses: The columns have length 1. The printed curves are for 1000 MNIST images.
 
-    Instead: Normalisation does the opposite. Over the subsets of any set of unit columns, the mean of each of
-    the four normalised values decreases with the size of the subsets. If a curve increases, the later
+    Instead: Normalisation makes the values decrease. Over the subsets of any set of unit columns, the mean of
+    each of the four normalised values decreases with the size of the subsets. If a curve increases, the later
     features are less correlated than the first ones.
 
     Unchecked: The printed curves are not checked.
 
-    Tolerance: Values are balls of 128 bits. The curve on digits decreases by 0.13, and its rounding error is
-    below 1e-9.
+    Tolerance: Values are computed in ball arithmetic with 128 bits. The curve on digits decreases by 0.13,
+    and its rounding error is below 1e-9.
     """
     # (1, 0), (3/5, 4/5), (4/5, 3/5)
     C = fmpq_mat(3, 3, [fmpq(v, 25) for v in (25, 15, 20, 15, 25, 24, 20, 24, 25)])
@@ -399,7 +447,9 @@ def test_trend_of_the_normalised_values(check):
 
 
 def steps(C, k):
-    """Return the four means over the sets of j features, each paired with the mean over j + 1 features."""
+    """Return pairs of means of four normalised regularizers, over the sets of j features and over those of j
+    + 1.
+    """
     lines = [averages(lambda S, i=i: normalised_values(C, S, len(S))[i], k) for i in range(4)]
     return [step for line in lines for step in itertools.pairwise(line)]
 
@@ -417,11 +467,11 @@ def steps(C, k):
 )
 @mutants("sl.choose_nu", "moved", "lasso")
 def test_no_loss_of_fit(check):
-    """In all cases features are found that are more robust at no loss: their R² is at least lasso's. The
-    results for other σ are similar.
+    """In all cases the regularized search finds features that are more robust to noise at no loss of fit:
+    their R² is at least that of the Lasso. The results for other noise levels σ are similar.
 
-    Unchecked: This check does not use MNIST. It does not decide whether a larger weight ν of the regularizer
-    than the tried ones qualifies.
+    Unchecked: This check does not use MNIST. It does not decide whether a weight ν of the regularizer above
+    those that were tried has the same property.
 
     Tolerance: R² ≤ 1 has a tolerance of 1e-9. Errors proportional to σ have a relative tolerance of 1e-9.
     """

@@ -13,8 +13,9 @@ Proof. By interlacing,
 
     λ_i(C_{S+x}) ≤ λ_i(C_S) ≤ λ_{i+1}(C_{S+x}).
 
-If f increases, pair λ_i(C_S) with λ_{i+1}(C_{S+x}), and drop f(λ_1(C_{S+x})) ≥ 0. If f decreases, pair
-λ_i(C_S) with λ_i(C_{S+x}), and drop the last term. In both cases tr f *increases* with S.
+If f increases, f(λ_i(C_S)) ≤ f(λ_{i+1}(C_{S+x})), and the remaining term f(λ_1(C_{S+x})) is ≥ 0. If f
+decreases, f(λ_i(C_S)) ≤ f(λ_i(C_{S+x})), and the remaining last term is ≥ 0. In both cases tr f(C_S)
+*increases* with S.
 
 A monotone f ≥ 0 is a mixture of constants and steps 1{t > θ} or 1{t < θ}. So the lemma says that the numbers
 of eigenvalues above θ and below θ increase with S. The checks count these exactly for integer matrices, also
@@ -39,7 +40,7 @@ from sparselin.ledger import MISPRINT, claim, mutants
 
 
 def count_above(values, threshold):
-    """Return the number of balls that lie above θ."""
+    """Return the number of eigenvalues, given as balls, that lie above a threshold."""
     return sum(1 for value in values if value > threshold)
 
 
@@ -57,8 +58,8 @@ def test_traces_of_monotone_functions_increase(check):
     increases with S. In place of ℝ, an interval that contains the spectrum of C suffices. This extension is
     needed, because the lemma is applied to t^α, which is not defined on all of ℝ.
 
-    Unchecked: The proof in the supplement is not checked. The proof in the docstring of the check's module is
-    ours.
+    Unchecked: The proof in the paper's supplement was not available. The proof in test_spectral_lemma_13.py
+    is ours.
     """
     C = fmpq_mat(2, 2, [1, 0, 0, -1])
     at = [eigenvalues(C, members(S)) for S in range(4)]
@@ -73,16 +74,18 @@ def test_traces_of_monotone_functions_increase(check):
 
 
 def matrices(check):
-    """Yield integer Hermitian matrices, indefinite and positive semidefinite in turn."""
+    """Yield integer Hermitian matrices, alternately indefinite and positive semidefinite, and their size."""
     for index in range(check.cases):
         d = int(check.rng.integers(1, 4))
         yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
 
 
 def steps_increase(value):
-    """Return whether the numbers of eigenvalues above θ and below θ increase with S.
+    """Return whether the number of eigenvalues of C_S above θ, and the number below θ, increase with the set
+    S.
 
-    In the real form of C each eigenvalue occurs twice.
+    Several half-integers θ are taken. The Hermitian matrix C is given in its real form, in which each
+    eigenvalue occurs twice.
     """
     C, d = value
     spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
@@ -97,7 +100,9 @@ def steps_increase(value):
 
 
 def rank_and_trace_increase(design):
-    """Return whether the traces of t⁰ (with 0⁰ = 0) and of t increase with S."""
+    """Return whether the rank and the trace of C_S, the traces of t⁰ (with 0⁰ = 0) and of t, increase with
+    the set S.
+    """
     C, d = correlations(design), design.d
     rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
     return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

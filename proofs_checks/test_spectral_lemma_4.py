@@ -1,9 +1,10 @@
 """Lemma 4: the entropy of the perturbation of the coefficients; and the sentences on log-determinants near
 it.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5. Let α
-be the coefficients of least squares on the unit columns A in S, C_S = AᵀA, λ_i(C_S) its eigenvalues, and α'
-the coefficients after noise. In print, for noise η ~ N(0, σ²I) on the target,
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5. Let A
+be the matrix of the k unit columns in a set S, C_S = AᵀA, and λ_i(C_S) its eigenvalues. Let α be the
+coefficients of least squares on A, and α' the coefficients after noise η ~ N(0, σ²I) on the target. H is the
+differential entropy. In print,
 
     H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
 
@@ -22,8 +23,8 @@ The function −Σ 1/λ_i is not submodular (nor supermodular). For C = [[3, −
 the gain of the second column at {0} is smaller than at {0, 2}. The derivative t⁻² of −1/t is antitone but not
 operator antitone (SR-definition-11).
 
-The covariances are formed exactly, as σ²MMᵀ with M = C_S⁻¹Aᵀ. Logarithms are balls of 128 bits. An equality
-of logarithms counts if the balls overlap and the determinants agree exactly.
+The covariances are computed exactly, as σ²MMᵀ with M = C_S⁻¹Aᵀ. Logarithms are computed in ball arithmetic
+with 128 bits. Two logarithms count as equal if their balls overlap and the determinants are exactly equal.
 """
 
 from itertools import combinations
@@ -53,22 +54,32 @@ def log_2pie(variance=1):
 
 
 def gaussian_entropy(covariance):
-    """Return the entropy ½ log((2πe)^k det cov) of a Gaussian vector."""
+    """Return the differential entropy ½ log((2πe)^k det cov) of a Gaussian vector in ℝᵏ with the covariance
+    matrix cov.
+    """
     return (covariance.nrows() * log_2pie() + arb(covariance.det()).log()) / 2
 
 
 def perturbation_entropy(C, S, variance):
-    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i], for eigenvalues λ_i of C_S."""
+    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i].
+
+    λ_i are the eigenvalues of the Gram matrix C_S of the k columns in S.
+    """
     return printed_entropy(C, S, variance) / 2
 
 
 def printed_entropy(C, S, variance):
-    """Return the entropy of Lemma 4 as printed: k log(2σ²πe) − Σ log λ_i, with the eigenvalues λ_i of C_S."""
+    """Return the entropy of Lemma 4 as printed, k log(2σ²πe) − Σ log λ_i.
+
+    λ_i are the eigenvalues of the Gram matrix C_S of the k columns in S.
+    """
     return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
 
 
 def expected_noise(C, S, variance):
-    """Return σ² Σ 1/λ_i, where λ_i are the eigenvalues of the Gram matrix C_S."""
+    """Return σ² Σ 1/λ_i for the eigenvalues λ_i of the Gram matrix C_S: the expected squared change of the
+    coefficients.
+    """
     return arb(variance) * sum((1 / value for value in eigenvalues(C, S)), arb(0))
 
 
@@ -79,14 +90,18 @@ def inverse_trace(C, S):
 
 
 def covariance(design, S, variance):
-    """Return σ²MMᵀ with M = C_S⁻¹Aᵀ, where A has the unit columns; MMᵀ = C_S⁻¹(XᵀX/N)C_S⁻¹."""
+    """Return the exact covariance σ²C_S⁻¹ of the change of the coefficients, formed as σ²MMᵀ with M =
+    C_S⁻¹Aᵀ.
+
+    A is the matrix of the unit columns in S, C_S = AᵀA, and σ² the variance of the noise.
+    """
     A = columns(rational(design.X), S)
     M = principal(correlations(design), S).inv() * A.transpose()
     return M * M.transpose() * (variance / design.N)
 
 
 def regular(design):
-    """Return C and the non-empty sets of independent columns."""
+    """Return the correlation matrix of a design, and its non-empty sets of linearly independent columns."""
     C = correlations(design)
     sets = [members(mask) for mask in range(1, 1 << design.d)]
     return C, [S for S in sets if principal(C, S).det() != 0]
@@ -100,15 +115,16 @@ def test_entropy_of_the_perturbation(check):
     λ_i(C_S).
 
     Hypotheses: C_S, the Gram matrix of the k unit columns in S, is nonsingular, λ_i(C_S) are its eigenvalues,
-    and the noise on the target is N(0, σ²I).
+    and the noise on the target is N(0, σ²I). α and α' are the coefficients before and after the noise.
 
     Instead: H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
 
-    Consequences: The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand
-    side, which Section 6 measures, is twice the entropy. In Section 6, σ² must be divided by the dimension of
-    the target.
+    Consequences: Among sets of one size, the printed and the corrected formula have the same minimisers
+    (SR-lemma-4-minimised). The printed right-hand side, which Section 6 measures, is twice the entropy. In
+    the experiments of Section 6, the noise ση/‖η‖ has the covariance σ²I/m for a target in ℝᵐ, so σ² in the
+    lemma must be divided by m.
 
-    Tolerance: The two sides are balls of 128 bits and must overlap.
+    Tolerance: The two sides are computed in ball arithmetic with 128 bits, and the two balls must overlap.
     """
     one = fmpq_mat(1, 1, [1])
     check.refutes(
@@ -131,7 +147,8 @@ def test_entropy_of_the_perturbation(check):
 @mutants("perturbation_entropy")
 @precisely()
 def test_largest_determinant_has_least_entropy(check):
-    """Among sets S of one size, the entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).
+    """Among sets S of one size, the entropy of the perturbation of the coefficients is minimised by
+    maximising Σ log λ_i(C_S).
 
     Hypotheses: The sets have one size k, and the Gram matrix C_S of the unit columns in S, with the
     eigenvalues λ_i(C_S), is nonsingular.
@@ -172,7 +189,7 @@ def test_expected_noise_in_the_coefficients(check):
 
     Unchecked: The proof in the supplement is not checked, because the supplement was not available.
 
-    Tolerance: The two sides are balls of 128 bits and must overlap.
+    Tolerance: The two sides are computed in ball arithmetic with 128 bits, and the two balls must overlap.
     """
 
     def equal(design):
@@ -215,7 +232,7 @@ def test_log_determinant_and_entropy(check):
 
     Instead: The entropy H(S) satisfies 2H(S) = f_ld(S) + |S| log(2πe), so there is also a factor 2.
 
-    Tolerance: The two sides are balls of 128 bits and must overlap.
+    Tolerance: The two sides are computed in ball arithmetic with 128 bits, and the two balls must overlap.
     """
     I2, C = fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq_mat(2, 2, [1, fmpq(1, 2), fmpq(1, 2), 1])
     gaps = [gaussian_entropy(M) - arb(smoothed_det(M, [0, 1], 0)).log() for M in (I2, C)]
@@ -234,8 +251,8 @@ def test_log_determinant_and_entropy(check):
 @claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
 @mutants("smoothed_det")
 def test_log_determinant_is_never_positive(check):
-    """The function f_ld(S) = log det C_S is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i)
-    is defined for every set.
+    """The function f_ld(S) = log det C_S is undefined on sets of dependent columns, and may be negative. In
+    contrast, Σ log₂(δ + λ_i) is defined for every set.
 
     Hypotheses: The columns have length 1, and δ > 0. C_S is the correlation (Gram) matrix of the columns in
     S, and λ_i are its eigenvalues.
@@ -258,7 +275,7 @@ def test_log_determinant_is_never_positive(check):
 
 
 def chi_mean(m):
-    """Return E‖η‖ for η ~ N(0, I_m)."""
+    """Return the mean length E‖η‖ of a vector η of m independent standard normal entries."""
     return arb(2).sqrt() * (arb(m + 1) / 2).gamma() / (arb(m) / 2).gamma()
 
 

@@ -3,16 +3,18 @@
 Source: *Selecting Diverse Features via Spectral Regularization*, algorithm LS (local search) and Lemma 6,
 which the paper attributes to Feige, Mirrokni and Vondrák (Theorem 3.4). In print, LS starts at the best
 single element. As long as some x ∈ U∖S has f(S + x) ≥ (1 + ε/n²)f(S), LS adds x. At the end it returns the
-best of S, U∖S and U. The ε of the lemma is lost in the extracted text; we read
+best of S, U∖S and U. Here U is the set of all n elements. The ε in the inequality of the lemma is lost in the
+extracted text; we read, for every T ⊆ U,
 
     (2 + 2ε/n)·f(S) + f(U∖S) ≥ f(T).
 
-The counterexamples also refute the reading with (2 + 2/n).
+The counterexamples also refute the inequality with 2 + 2/n in place of 2 + 2ε/n.
 
 The search of Feige et al. also deletes elements. With additions only, the final S need not be better than its
-subsets: one element that looks best, and spoils the others, can lead LS to add all of them and end at U. The
-lemma holds with deletions, and it holds for the regularizers of the paper. The proofs are in
-docs/proofs/spectral_lemma_6.md.
+subsets. For example, LS may start at an element that has the largest value alone, but makes all other
+elements worth little. Then it adds the other elements and ends at U, although U without the first element has
+a much larger value. The lemma holds with deletions, and it holds for the regularizers of the paper. The
+proofs are in docs/proofs/spectral_lemma_6.md.
 """
 
 import math
@@ -51,7 +53,7 @@ SPOILER = Design(
 
 
 class Counted(list):
-    """A table of values that counts how often it is read."""
+    """A table of the values of a set function that counts how often a value is read."""
 
     reads = 0
 
@@ -61,8 +63,10 @@ class Counted(list):
 
 
 def functions(check, size=5):
-    """Yield random non-negative submodular functions; in a thorough run also all small ones on three
-    elements."""
+    """Yield random submodular functions that are non-negative, on at most `size` elements.
+
+    A thorough run also takes all those with small integer values on three elements.
+    """
     for _ in range(check.cases):
         yield draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
     if check.cases >= 1000:
@@ -79,14 +83,14 @@ def functions(check, size=5):
 )
 @mutants("sl.local_search", "climb")
 def test_what_local_search_guarantees(check):
-    """The local search LS ends at an S with
+    """The local search LS, applied to a submodular function f ≥ 0, ends at a set S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
     for every T.
 
     Hypotheses: f ≥ 0 is a submodular function on the subsets of U, |U| = n, and ε > 0. LS starts at the best
-    single element, and adds an x as long as f(S + x) ≥ (1 + ε/n²)f(S).
+    single element, and adds an element x to the current set S as long as f(S + x) ≥ (1 + ε/n²)f(S).
 
     Instead: If the search also deletes elements, with strict inequalities, its final set S satisfies (2 +
     ε/n)f(S) + f(U∖S) ≥ f(T) for every T.
@@ -116,8 +120,11 @@ def test_what_local_search_guarantees(check):
 
 
 def misled(f, eps):
-    """Return whether LS as printed ends at U, although (2 + 2/n)f(U) + f(∅) < f(U∖{0}), for a submodular
-    f."""
+    """Return whether local search as printed adds every element, although this violates Lemma 6.
+
+    It must end at the whole set U, and U without element 0 must have more than (2 + 2/n) times its value. f
+    must be submodular with the least value 0.
+    """
     U = len(f) - 1
     printed = 2 + fmpq(2, U.bit_count())
     submodular = is_submodular(f) and min(f) == 0
@@ -125,14 +132,21 @@ def misled(f, eps):
 
 
 def guaranteed(f):
-    """Return whether the corrected inequality holds at the end of the search with deletions, for four ε."""
+    """Return whether local search with deletions ends at a set that satisfies the corrected lemma, for four
+    values of ε.
+    """
     U = len(f) - 1
     ends = ((climb(f, eps, U, deletions=True), eps) for eps in EPSILONS)
     return all(0 <= S <= U and corrected(f, S, eps) for S, eps in ends)
 
 
 def corrected(f, S, eps):
-    """Return whether (2 + ε/n)f(S) + f(U∖S) ≥ max f, and no addition or deletion exceeds (1 + ε/n²)f(S)."""
+    """Return whether the set S satisfies the corrected Lemma 6: (2 + ε/n)f(S) + f(U∖S) ≥ f(T) for every set
+    T.
+
+    S must also be a set at which the search ends: no addition and no deletion increases f by more than the
+    factor 1 + ε/n².
+    """
     U = len(f) - 1
     n = U.bit_count()
     ended = all(f[S ^ 1 << x] <= (1 + eps / n**2) * f[S] for x in range(n))
@@ -140,9 +154,10 @@ def corrected(f, S, eps):
 
 
 def guaranteed_by_package(f):
-    """Return whether the package's search attains the guarantee.
+    """Return whether the local search of the package, with deletions, attains the guarantee of the corrected
+    lemma.
 
-    If y is orthogonal to the columns, g = f, and the candidates are f(S), f(U∖S) and f(U).
+    The response is orthogonal to the columns, so that R² = 0 and only f counts.
     """
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
@@ -163,7 +178,9 @@ def guaranteed_by_package(f):
 @mutants("climb", "entropy", "variance", "rank_power")
 @precisely()
 def test_local_search_with_the_regularizers(check):
-    """For f_gr, for f_sv, and for f_de with δ ≤ 1, the local search LS as printed ends at an S with
+    """Lemma 6 holds for the three regularizers of the paper. For the generalized rank f_gr, the spectral
+    variance f_sv, and the smoothed entropy f_de with δ ≤ 1, the local search LS as printed ends at a set S
+    with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
@@ -171,13 +188,13 @@ def test_local_search_with_the_regularizers(check):
 
     Hypotheses: The columns have length 1, and n ≤ 3k, so that f_de and f_sv are non-negative. f_gr(S) = Σ
     λ_i^α, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
-    eigenvalues of the Gram matrix C_S. LS starts at the best single feature, and adds an x as long as f(S +
-    x) ≥ (1 + ε/n²)f(S).
+    eigenvalues of the Gram matrix C_S. U is the set of the n features. LS starts at the best single feature,
+    and adds a feature x to the current set S as long as f(S + x) ≥ (1 + ε/n²)f(S).
 
-    Consequences: Lemma 6 fails only for other functions (SR-lemma-6). Theorem 9, as corrected, holds for
-    these three functions and GLS as printed, because GLS runs LS on k features. Stronger inequalities hold:
-    f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S) for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 +
-    ε/n)f(S) for f_de.
+    Consequences: Lemma 6 fails only for other functions (SR-lemma-6). The corrected form of Theorem 9 holds
+    for these three functions and greedy local search (GLS) as printed, because GLS runs LS within a set of k
+    features. Stronger inequalities hold: f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S) for f_gr, and f(T) ≤ (1 +
+    ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
 
     Unchecked: Values of α other than 0, ½ and 1 are not checked.
     """
@@ -197,13 +214,15 @@ def test_local_search_with_the_regularizers(check):
 
 
 def starts_at(f, value):
-    """Return whether f({x}) = value for every x."""
+    """Return whether every single element has the same given value."""
     return all(arb(f[1 << x]).overlaps(arb(value)) for x in range((len(f) - 1).bit_length()))
 
 
 def within(f, c, eps):
-    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for a constant c and all T, where LS as
-    printed ends at S.
+    """Return whether the set S at which local search as printed ends is nearly optimal, up to a constant c
+    per element.
+
+    For all sets T, f(T) ≤ (1 + ε/n)f(S) + |S∖T|c, and this bound must be at most (2 + ε/n)f(S).
     """
     U = len(f) - 1
     n, S = U.bit_count(), climb(f, eps, U)
@@ -221,8 +240,8 @@ def test_how_long_local_search_takes(check):
     Consequences: As printed, LS takes at most n² evaluations. With deletions, it takes at most n + n·log
     n/log(1 + ε/n²) evaluations.
 
-    Unchecked: ε > n² is not checked. There the bound is smaller than the n evaluations of the first line of
-    LS.
+    Unchecked: ε > n² is not checked. For ε > n² the bound is smaller than n, although LS begins with n
+    evaluations, one for each single element.
     """
     longest = [0.0]
 
@@ -242,7 +261,11 @@ def test_how_long_local_search_takes(check):
 
 
 def evaluations(f, eps, deletions):
-    """Return how often LS reads f, as a share of the proof's bound, or infinity if LS returns another set."""
+    """Return how often local search reads a value of f, divided by the number that the proof allows.
+
+    Return infinity if the value of the returned set differs from that of a second implementation of the
+    search.
+    """
     n, counted = (len(f) - 1).bit_length(), Counted(f)
     S = local_search(counted, f, eps, deletions=deletions)
     if f[S] != max(f[T] for T in ends(f, eps, deletions)):
@@ -253,7 +276,9 @@ def evaluations(f, eps, deletions):
 
 
 def ends(f, eps, deletions):
-    """Return the final S, U∖S and U, by another search, written in this file."""
+    """Return the final set S of local search, its complement, and the whole set U, by a second
+    implementation.
+    """
     U = len(f) - 1
     n = U.bit_count()
     S = 1 << max(range(n), key=lambda x: (f[1 << x], -x))

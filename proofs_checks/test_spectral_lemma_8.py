@@ -9,9 +9,10 @@ The proof in print is right. Because S₂ ∩ S₁ = ∅, (S₁∪C) ∩ (S₂�
 
     f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅).
 
-The proof needs f ≥ 0 only at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In GLS |S₁∪S₂∪C| ≤ 3k, which explains
-the constants of the regularizers f_de and f_sv: they are non-negative on sets of up to 3k features (f_de for
-δ ≤ 1). S₂ must be disjoint from S₁.
+The proof needs f ≥ 0 only at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In greedy local search (GLS) the lemma
+is applied to sets of at most k features, so |S₁∪S₂∪C| ≤ 3k. This explains the constants in two regularizers,
+the smoothed entropy f_de (for δ ≤ 1) and the spectral variance f_sv: with these constants, they are
+non-negative on sets of up to 3k features. S₂ must be disjoint from S₁.
 
 The checks are exact, over all C, S₁ and S₂ of each ground set.
 """
@@ -33,7 +34,8 @@ from sparselin.ledger import HOLDS, claim, mutants
 @claim("SR-lemma-8", "Lemma 8", "exact, brute force, proof", HOLDS, cases=1500, ci_cases=30)
 @mutants("added", "r_squared_table")
 def test_three_sets_share_the_optimum(check):
-    """For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁ and g = R² + f: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
+    """For all sets C, S₁ ⊆ U and S₂ ⊆ U∖S₁, g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C), where C' = C∖S₁ and g = R² +
+    f.
 
     Hypotheses: f is submodular, and non-negative on ∅ and on S₁∪S₂∪C.
 
@@ -45,7 +47,9 @@ def test_three_sets_share_the_optimum(check):
 
 
 def shared(R, f):
-    """Return whether the inequality holds for all C, S₁ and S₂."""
+    """Return whether g(S₁∪C) + g(S₂∪C∖S₁) + g(S₁∩C) ≥ g(C), g = R² + f, for all sets C, S₁ and all S₂
+    disjoint from S₁.
+    """
     g, U = added(R, f), len(f) - 1
     known = g[0] == f[0] and R[U] <= 1
     return known and all(
@@ -57,7 +61,10 @@ def shared(R, f):
 
 
 def objectives(check):
-    """Yield tables of R² and f, and then R² = 0 with all the small f on three elements."""
+    """Yield pairs of tables, of R² and of a submodular f, over all subsets of a small set.
+
+    At the end R² = 0, and f runs over all submodular functions with small integer values on three elements.
+    """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 5))
         design = draw_design(check.rng, d)

@@ -5,11 +5,11 @@ Z'(S) be the least-squares prediction of a unit vector Z from the columns in S. 
 
     R²_Z(S) = 1 − ‖Z − Z'(S)‖².
 
-"Cov" is read as the inner product, because the columns are vectors of unit length that are not centred. With
-covariances of columns that are not centred, the formula below would not be 1 − ‖Z − Z'‖².
+The paper's "Cov" is read as the inner product, because its columns have unit length but are not centred. With
+covariances in place of inner products, b_SᵀC_S⁻¹b_S in the formula below would not be 1 − ‖Z − Z'‖².
 
-The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. Let b_S =
-X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
+The residual Z − Z'(S) is orthogonal to Z'(S), so R² = ‖P_S Z‖² is the squared length of the projection of Z.
+Let b_S = X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
 
     R² = b_Sᵀα = b_SᵀC_S⁻¹b_S.
 
@@ -49,7 +49,8 @@ def test_least_error_is_largest_r_squared(check):
 
     Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Tolerance: The set that sl.best_subset returns is judged exactly. Its R² may differ by 1e-9.
+    Tolerance: The R² of the set that sl.best_subset returns is computed exactly. The R² that the package
+    reports may differ from it by 1e-9.
     """
 
     def same_minimisers(design):
@@ -64,7 +65,9 @@ def test_least_error_is_largest_r_squared(check):
 
 
 def found_by_package(design, most):
-    """Return whether `sl.best_subset` finds a best set of at most 3 features, and a bound for it."""
+    """Return whether the package finds the set of at most 3 features with the largest R², or a valid bound
+    for it.
+    """
     found = sl.best_subset(design.X, design.y, min(design.d, 3))
     best = r_squared(design.X, design.y, found.support.tolist())
     return (
@@ -90,7 +93,8 @@ def test_r_squared_is_a_quadratic_form(check):
 
     Hypotheses: Z and the X_i have length 1, C_S = X_SᵀX_S, and b_S = X_SᵀZ.
 
-    Unchecked: Centred columns are not checked; the same holds for them with covariances.
+    Unchecked: Centred columns are not checked. For them the formula holds with covariances in place of inner
+    products.
     """
 
     def holds(design):
@@ -114,8 +118,7 @@ def test_r_squared_is_a_quadratic_form(check):
 
 
 def pseudoinverse(C):
-    """Return C⁺ of a symmetric C from the factorisation C = FG with independent columns F and G = C_JJ⁻¹C[J,
-    :]."""
+    """Return the pseudoinverse of a symmetric matrix, in exact arithmetic, from a rank factorisation."""
     J = independent(C, list(range(C.ncols())))
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())
@@ -131,8 +134,9 @@ def test_r_squared_does_not_see_the_scale(check):
 
     Hypotheses: No column is zero, and Z ≠ 0.
 
-    Consequences: Only R² does not depend on the lengths of the columns. The regularizers, and every bound on
-    f, are for unit columns. Zero columns, which MNIST has at its corners, must be left out.
+    Consequences: Only R² is independent of the lengths of the columns. The values of the regularizers f, and
+    the bounds on f in the paper, are for unit columns. Zero columns, such as the corner pixels of MNIST, must
+    be left out.
     """
 
     def unchanged(value):
@@ -150,12 +154,12 @@ def test_r_squared_does_not_see_the_scale(check):
 @claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
 @mutants("r_squared_table")
 def test_r_squared_increases(check):
-    """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
+    """R² is monotone in the set of features, that is, R²(A) ≤ R²(B) for A ⊆ B. Moreover 0 ≤ R² ≤ 1.
 
     Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Consequences: R² is not submodular: two features can gain more together than the sum of their single gains
-    (SR-proposition-10).
+    Consequences: R² is not submodular: two features together can increase R² by more than the sum of their
+    single increases (ledger id SR-proposition-10).
     """
 
     def increases(design):
@@ -169,13 +173,14 @@ def test_r_squared_increases(check):
 @claim("SR-objective-nu", 'Section 4, "w.l.o.g., ν = 1"', "exact", HOLDS, cases=300, ci_cases=20)
 @mutants("is_submodular")
 def test_scaling_keeps_submodularity(check):
-    """One may take ν = 1 for a general regularizer f, because νf is non-negative and submodular if f is.
+    """In the objective R² + νf one may take ν = 1 for a general regularizer f, because νf is non-negative and
+    submodular if f is.
 
     Hypotheses: The constant is ν > 0.
 
-    Consequences: For a fixed family of regularizers ν = 1 is a restriction. With ν = 1, the constants 9k² and
-    3k log₂(1/δ) alone make the value of every set of size k nearly optimal (SR-theorem-16). For small ν they
-    do not.
+    Consequences: For a fixed family of regularizers ν = 1 is a restriction. The paper's spectral variance and
+    smoothed entropy contain the constants 9k² and 3k log₂(1/δ). With ν = 1, these constants alone make the
+    value of every set of size k nearly optimal (ledger id SR-theorem-16). For small ν they do not.
     """
 
     def kept(value):

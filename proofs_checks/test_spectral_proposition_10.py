@@ -5,24 +5,27 @@ definition") and the sentence after it. In print, for any submodular f and g = R
 
     γ_{U,k}(g) ≥ γ_{U,k}(R²)    for all U and k.
 
-Let D_R and D_f be the joint gains of R² and f, Σ_R ≥ γD_R and Σ_f ≥ D_f the sums of their single gains, and γ
-= γ_{U,k}(R²). Then
+Let D_R and D_f be the joint gains of R² and of f when a set A is added to a set L. Let Σ_R and Σ_f be the
+sums of the single gains, when each element of A is added to L alone. With γ = γ_{U,k}(R²), Σ_R ≥ γD_R and Σ_f
+≥ D_f. Therefore
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative if f decreases. The proposition fails, among other functions, for the paper's
-regularizers f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
-eigenvalues of the Gram matrix C_S. γ(g) may even be negative, so that "g is approximately submodular … if f
-is a non-negative submodular function" (before Theorem 5) has little content. The proposition holds if f is
-increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form
+and the last term is negative if f decreases. The proposition fails, among other functions, for two of the
+paper's regularizers, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ. Here λ_i are the
+eigenvalues of the Gram matrix C_S. γ(g) may even be negative. Therefore the sentence "g is approximately
+submodular … if f is a non-negative submodular function" (before Theorem 5) has little content. The
+proposition holds if f is increasing, because then D_f ≥ 0, and γ ≤ 1. For every submodular f the weak form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
-holds. The weak form is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
+holds, where Σ_g is the sum for g. The weak form is enough to prove Theorem 5 with γ(R²) in place of γ(g)
+(ledger id SR-theorem-5).
 
 After the proposition the paper says: "since g is monotone …, the greedy FR algorithm gives a (1 −
-e^{−γ_{S̃,k}(f)})-approximation". If f is the regularizer, γ(f) = 1, so the factor would be 1 − 1/e, which
-fails for small f. The ratio must be γ_{S̃,k}(g), or γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
+e^{−γ_{S̃,k}(f)})-approximation". If f is the submodular regularizer, γ(f) = 1, so the factor would be 1 −
+1/e. For small f, forward regression does not attain this factor. The ratio must be γ_{S̃,k}(g), or
+γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
 """
 
 import numpy as np
@@ -87,19 +90,20 @@ def test_ratio_of_the_sum(check):
 
     for all U and k.
 
-    Hypotheses: The columns have length 1. γ_{U,k}(f) is the minimum of Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) −
-    f(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator, and at most 1.
+    Hypotheses: The columns have length 1. γ_{U,k}(f) is the submodularity ratio: the least of 1 and of all
+    quotients Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)] with a positive denominator, over L ⊆ U, |A| ≤ k, A ∩ L
+    = ∅.
 
     Instead: The inequality holds for increasing submodular f. For every submodular f, the sums of single
     gains of g = R² + f are at least γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
     Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for the regularizers f_de and
-    f_sv, so these proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14,
-    SR-theorem-16). The sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected,
-    because its regularizer f_gr is increasing.
+    f_sv, so these proofs are wrong. But the bounds of Theorems 14 and 16 hold for forward regression alone
+    (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5 needs only the corrected inequality for
+    every submodular f. Theorem 15 is not affected, because its regularizer f_gr is increasing.
 
-    Tolerance: The statements have no tolerance. sl.submodularity_ratio_of may differ by 1e-9, and
-    sl.submodularity_ratio by its own bounds.
+    Tolerance: The inequalities have no tolerance. The result of sl.submodularity_ratio_of may differ from the
+    exact ratio by 1e-9, and sl.submodularity_ratio must return bounds that contain it.
     """
     R, sizes = r_squared_table(PLANE), [fmpq(2 - S.bit_count()) for S in range(4)]
     f, g = [v / 4 for v in sizes], added(R, [v / 4 for v in sizes])
@@ -128,13 +132,13 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """Return the submodularity ratios γ_{{0},2} of R² and of R² + f, for three columns."""
+    """Return the submodularity ratios γ_{U,k} of R² and of R² + f for three columns, U = {0} and k = 2."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
 
 def sums(check):
-    """Yield a design, an increasing submodular f, any submodular f, U and k."""
+    """Yield a design, an increasing submodular function, any submodular function, a set U, and a size k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         design = draw_design(check.rng, d)
@@ -151,8 +155,10 @@ def ratio_of(g, U, k):
 
 
 def holds_corrected(value):
-    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the module's weak form for the
-    other f.
+    """Return whether the corrected form of Proposition 10 holds for a design and two submodular functions.
+
+    For the increasing function f, γ_{U,k}(R² + f) ≥ γ_{U,k}(R²). For the other function, the weaker
+    inequality between the sums of gains must hold.
     """
     design, increasing, f, U, k = value
     R = r_squared_table(design)
@@ -181,16 +187,18 @@ def holds_corrected(value):
 @mutants("sl.forward_regression", "forward_regression", "r_squared_table")
 @precisely()
 def test_greedy_with_a_monotone_regularizer(check):
-    """For monotone f, the greedy algorithm FR gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max R² + f.
+    """For monotone f, the greedy algorithm FR gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of the maximum of
+    R² + f.
 
-    Hypotheses: f ≥ 0 is increasing and submodular. FR, forward regression, adds k times the feature that
-    raises g most, and S̃ is the set that FR selects. γ is the submodularity ratio.
+    Hypotheses: f ≥ 0 is increasing and submodular. In each of k steps, forward regression (FR) adds the
+    feature that raises g = R² + f most. S̃ is the set of the k features that FR selects. γ_{S̃,k} is the
+    submodularity ratio.
 
-    Instead: The bound holds with γ_{S̃,k}(g), g = R² + f, or γ_{S̃,k}(R²) in place of γ_{S̃,k}(f), which is
-    1.
+    Instead: The bound holds with γ_{S̃,k}(g) or with γ_{S̃,k}(R²). It does not hold with γ_{S̃,k}(f), which
+    is 1.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
     f = [fmpq(S.bit_count(), 100) for S in range(8)]
@@ -211,8 +219,11 @@ def test_greedy_with_a_monotone_regularizer(check):
 
 
 def guaranteed(design, f, k):
-    """Return whether both bounds hold for FR by the table and by the package, and γ_{S,k}(R²) ≤
-    γ_{S,k}(g)."""
+    """Return whether forward regression attains both corrected bounds, in code of the checks and in the
+    package.
+
+    One bound uses the submodularity ratio of R², the other that of R² + f, which must not be smaller.
+    """
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)

@@ -1,10 +1,10 @@
-"""Sentences on the reasons why diversity matters, and the notation of Sections 3.1 and 6.
+"""Sentences on the reasons why diversity matters, and the formulas of Sections 3.1 and 6.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1, 2, 3.1 and 6, footnote 1.
 
-*Stochastic gradient.* Let y = Aα with k unit columns, so that the sum of the squared rows is k, and let e = β
-− α. A row a is drawn with probability ‖a‖²/k, and a step of length 1/‖a‖² on ½(aᵀβ − aᵀα)² projects e off a.
-Hence
+*Stochastic gradient.* Let y = Aα, where A has k unit columns, so that the squared lengths of its rows have
+the sum k. Let β be an estimate of α, e = β − α its error, and e⁺ the error after a step. A row a is drawn
+with probability ‖a‖²/k, and a step of length 1/‖a‖² on ½(aᵀβ − aᵀα)² projects e off a. Hence
 
     E‖e⁺‖² = ‖e‖² − Σ_a (‖a‖²/k)(aᵀe)²/‖a‖² = ‖e‖² − eᵀC_Se/k,
 
@@ -16,8 +16,8 @@ convergence*, 2009.)
 
     X_1 = cos φ·Z + sin φ·e,    X_2 = cos ψ·Z − sin ψ·e.
 
-Both pairs, X_1, X_2 and X_3, X_4, have Z in their span. X_1 has the largest correlation with Z, and leaves
-the residual r, for which
+The target Z is in the span of X_1 and X_2, and also in the span of X_3 and X_4. X_1 has the largest
+correlation with Z, and leaves the residual r. The following holds:
 
     r = sin φ·(sin φ·Z − cos φ·e),    ⟨X_2, r⟩ = sin φ·sin(φ + ψ) > sin² φ ≥ ⟨X_3, r⟩, ⟨X_4, r⟩.
 
@@ -62,7 +62,10 @@ FIVE = st.lists(st.integers(-3, 3).map(fmpq), min_size=5, max_size=5)
 
 
 def expected_square(A, e):
-    """Return E‖e⁺‖² after a step, for columns of A (m, k) that have the same length, scaled to 1."""
+    """Return the expected squared length of the error after one step of the stochastic gradient.
+
+    The error is e before the step. The columns of A have the same length, and are scaled to length 1.
+    """
     total = sum((A[i, j] ** 2 for i in range(A.nrows()) for j in range(A.ncols())), fmpq(0))
     found = fmpq(0)
     for i in range(A.nrows()):
@@ -74,8 +77,10 @@ def expected_square(A, e):
 
 
 def equicorrelated(rho):
-    """Return the correlation matrix of three columns with all correlations ρ; its spectrum is 1 + 2ρ, 1 − ρ,
-    1 − ρ."""
+    """Return the correlation matrix of three columns whose correlations are all ρ.
+
+    Its eigenvalues are 1 + 2ρ, 1 − ρ and 1 − ρ.
+    """
     return fmpq_mat(3, 3, [fmpq(1) if i == j else rho for i in range(3) for j in range(3)])
 
 
@@ -93,9 +98,10 @@ def test_correlated_features_slow_stochastic_gradient(check):
     probability proportional to its squared length, and the step has the length 1/‖row‖².
 
     Consequences: In the extreme case diversity removes this effect, because each regularizer is largest for
-    orthogonal columns. But otherwise a larger regularizer need not mean a larger λ_min. For three columns
-    with correlations −9/20, f_de (δ = 1 and 1/10), f_gr (α = 1/2) and f_sv are all larger than for
-    correlations 4/5, but λ_min is 1/10 compared with 1/5.
+    orthogonal columns. But otherwise a larger regularizer need not mean a larger λ_min. Compare three columns
+    whose correlations are all −9/20 with three columns whose correlations are all 4/5. For the first, the
+    smoothed entropy (δ = 1 and 1/10), the generalized rank (α = 1/2) and the spectral variance are larger,
+    but λ_min is only 1/10, and 1/5 for the second.
 
     Unchecked: Other steps and other ways to draw a row are not checked. The reference [2] is about coordinate
     descent in parallel.
@@ -132,7 +138,12 @@ ANGLES = {7: (24, 25), 5: (12, 13), 9: (40, 41), 11: (60, 61), 8: (15, 17)}
 
 
 def two_pairs(one, other):
-    """Return X_1, …, X_4 and Z for the angles φ, ψ of two triangles, as integer columns of equal length."""
+    """Return four columns and a target Z that lies in the span of the first two and in the span of the last
+    two.
+
+    The last two columns are orthogonal. The first two enclose the angles φ and ψ with Z, which are angles of
+    two right triangles, so that all entries are integers. All columns have the same length.
+    """
     (a, c), (b, h) = ANGLES[one], ANGLES[other]
     first = np.array([3 * a, 4 * a, 5 * one]) * h
     second = np.array([3 * b, 4 * b, -5 * other]) * c
@@ -141,7 +152,9 @@ def two_pairs(one, other):
 
 
 def increasing_angles():
-    """Return the pairs of triangles with φ < ψ."""
+    """Return the pairs of right triangles for which the angle φ of the first is smaller than the angle ψ of
+    the second.
+    """
     return [(p, q) for p in ANGLES for q in ANGLES if p * ANGLES[q][1] < q * ANGLES[p][1]]
 
 
@@ -163,7 +176,8 @@ def test_greedy_and_the_lasso_ignore_diversity(check):
     features only implicitly: a column that depends linearly on the selected ones adds nothing, and is not
     selected.
 
-    Unchecked: The supplement's discussion of this is not checked (SR-supplement).
+    Unchecked: The discussion in the paper's supplement is not checked, because the supplement was not
+    available (SR-supplement).
     """
 
     def ignores(case):
@@ -199,9 +213,9 @@ def test_the_supplement(check):
 
     Hypotheses: Footnote 1 has the address of the supplement.
 
-    Unchecked: Nothing of this sentence is checked, because we do not have the supplement. The paper says that
-    the supplement proves three statements, which have rows of their own: SR-perturbation-norm, SR-lemma-13
-    and SR-variance-submodular.
+    Unchecked: The sentence is not checked, because the supplement was not available. The paper says that the
+    supplement proves three statements. They are checked under the ledger ids SR-perturbation-norm,
+    SR-lemma-13 and SR-variance-submodular.
     """
 
 
@@ -209,7 +223,7 @@ def test_the_supplement(check):
 
 
 def coefficients(A, Z):
-    """Return α = C_S⁻¹AᵀZ, C_S = AᵀA, for independent columns."""
+    """Return the least-squares coefficients (AᵀA)⁻¹AᵀZ, for independent columns of A."""
     return (A.transpose() * A).solve(A.transpose() * Z)
 
 
@@ -226,9 +240,9 @@ def test_dimensions_of_the_perturbation(check):
 
     Hypotheses: X_i ∈ ℝᵐ for i = 1, …, n, as in Section 3, and |S| = k.
 
-    Instead: Z ∈ ℝᵐ, A ∈ ℝ^{m×k} and η ~ N(0, σ²I_m). Then C_S = AᵀA, α = C_S⁻¹AᵀZ gives the best prediction,
-    and α' − α has the covariance σ²C_S⁻¹, where α' are the coefficients after the noise. Lemma 4 uses this
-    covariance.
+    Instead: Z ∈ ℝᵐ, A ∈ ℝ^{m×k} and η ~ N(0, σ²I_m). Then C_S = AᵀA, and α = C_S⁻¹AᵀZ are the coefficients of
+    the best prediction. Let α' be the coefficients for Z + η. Then α' − α has the covariance σ²C_S⁻¹, which
+    Lemma 4 uses.
     """
     A = rational(np.array([[1], [0]]))
     check.refutes(
@@ -253,7 +267,7 @@ def test_dimensions_of_the_perturbation(check):
 @claim("SR-section-6-target", "Section 6", "exact", MISPRINT, cases=600, ci_cases=40)
 @mutants("coefficients")
 def test_the_target_of_the_perturbed_features(check):
-    """The coefficients for perturbed features are α' = (C'_S)⁻¹(X'_S)ᵀy.
+    """The least-squares coefficients for perturbed features X' are α' = (C'_S)⁻¹(X'_S)ᵀy.
 
     Hypotheses: C'_S = (X'_S)ᵀX'_S is nonsingular, and only the features are perturbed, from X to X'.
 
@@ -293,7 +307,7 @@ REGULARIZATION = {
 
 
 def maximisers(R, f, nu, k):
-    """Return (R², f) of every set of at most k features at which R² + νf is largest."""
+    """Return the pair (R²(S), f(S)) for every set S of at most k features at which R² + νf is largest."""
     sets = subsets(len(R) - 1, k)
     most = max(R[S] + nu * f[S] for S in sets)
     return [(R[S], f[S]) for S in sets if R[S] + nu * f[S] == most]
@@ -302,8 +316,8 @@ def maximisers(R, f, nu, k):
 @claim("SR-section-6-nu", "Section 6", "proof, exact, brute force", MISPRINT, cases=300, ci_cases=20)
 @mutants("maximisers")
 def test_the_largest_nu(check):
-    """The experiments decide on regularization parameters λ: the largest for which R² is greater than that of
-    the Lasso.
+    """The experiments use the largest regularization parameter λ for which the R² of the solution is greater
+    than that of the Lasso.
 
     Reading of: “The way we decided on the regularization parameters λ is as follows. First we run the lasso
     using a regularization path approach, and obtain a set of solutions for a range of regularization
@@ -314,14 +328,15 @@ def test_the_largest_nu(check):
     read as the constant that is chosen, and not as the Lasso's own penalty, for which the paper uses a whole
     range of values.
 
-    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν increases, R² of a
-    maximiser does not increase, and f does not decrease. Consider the ν at which some maximiser has an R²
-    greater than a given number. There is no such ν, or they form a closed interval that begins at 0. If this
-    interval is bounded, there is a largest ν. The interval can be unbounded: for X = I_2, Z = (1, 1)/√2, k =
-    2 and the generalized rank f_gr, {1, 2} is a maximiser for every ν ≥ 0, with R² = 1.
+    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν increases, the R²
+    of a maximiser does not increase, and its f does not decrease. Consider the set of all ν at which some
+    maximiser has an R² greater than a given number. This set is empty, or a closed interval that begins at 0.
+    If this interval is bounded, there is a largest ν. The interval can be unbounded: for X = I_2, Z = (1,
+    1)/√2, k = 2 and the generalized rank f_gr, {1, 2} is a maximiser for every ν ≥ 0, with R² = 1.
 
-    Unchecked: The sets that the greedy methods FR and GLS select need not be maximisers. For them the
-    statement is not checked, and it need not hold.
+    Unchecked: The sets that the paper's greedy methods, forward regression (FR) and greedy local search
+    (GLS), select need not be maximisers. For the sets that FR and GLS select, the statement is not checked,
+    and it need not hold.
     """
     check.refutes(
         [place for place, letter in REGULARIZATION.items() if letter != "ν"] == ["Section 6, the choice"],

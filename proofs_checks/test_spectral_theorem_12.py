@@ -24,11 +24,11 @@ The gain of x in the log-determinant of a positive definite matrix is the logari
 which decreases as S grows. For s on the edge of Γ, and for singular C_S, the statement follows by continuity
 of f. The rank (t⁰, which is not continuous at 0) is submodular as a matroid rank.
 
-The check takes all chains A ⊆ B, x ∉ B. The check is exact for log(δ + t), log(s − t), −(t − 1)² and −t²
-(also for indefinite C), as inequalities of products of determinants. For t^α and −t log t it uses balls of
-128 bits. Chains on which the two pairs of spectra agree, by their characteristic polynomials, are equalities
-and are left out. It is not enough that the derivative is antitone as a scalar function: −t³ on [[1, ½, ½],
-[½, 1, −⅛], [½, −⅛, 1]] is a counterexample.
+The check compares the gains of x at A and at B for all sets A ⊆ B and all x ∉ B. It is exact for log(δ + t)
+and log(s − t), by products of determinants, and for −(t − 1)² and −t², also with indefinite C. For t^α and −t
+log t it uses ball arithmetic with 128 bits. If the characteristic polynomials show that the two gains are
+equal, the comparison is left out. It is not enough that the derivative is antitone as a scalar function: −t³
+on [[1, ½, ½], [½, 1, −⅛], [½, −⅛, 1]] is a counterexample.
 """
 
 from flint import arb, fmpq, fmpq_mat
@@ -60,20 +60,20 @@ FUNCTIONS = {
 
 
 def determinants(C, d, shift, sign):
-    """Return det(shift·I + sign·C_S) for the principal submatrix C_S of every set S."""
+    """Return det(shift·I + sign·C_S) for every set S of rows and columns of C."""
     signed = C * sign
     return [smoothed_det(signed, doubled(members(S), d), shift) for S in range(1 << d)]
 
 
 def log_submodular(D):
-    """Return whether log D is submodular."""
+    """Return whether log D is a submodular set function, where D is the table of the values D(S) > 0."""
     return min(D) > 0 and all(
         D[A | x] * D[B] >= D[B | x] * D[A] for A, B, x in chains((len(D) - 1).bit_length())
     )
 
 
 def squares(C, d, centre):
-    """Return −tr (C_S − centre·I)² for the principal submatrix C_S of every set S."""
+    """Return −tr (C_S − centre·I)² for every set S, where C_S is the principal submatrix of C on S."""
 
     def value(S):
         M = principal(C, doubled(S, d))
@@ -96,7 +96,7 @@ def squares(C, d, centre):
 @mutants("smoothed_det", "squares", "trace_of")
 @precisely()
 def test_traces_are_submodular(check):
-    """If f is continuous on Γ, and f' is operator antitone on the interior of Γ, then
+    """If f is continuous on an interval Γ, and f' is operator antitone on the interior of Γ, then
 
         S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S))
 
@@ -104,7 +104,7 @@ def test_traces_are_submodular(check):
 
     Hypotheses: There are no further hypotheses. λ_i(C_S) are the eigenvalues of the principal submatrix C_S.
 
-    Instead: The sum is over the |S| eigenvalues that C_S has; the n in print is a slip of notation.
+    Instead: The sum is over the |S| eigenvalues that C_S has; the printed n is a slip of notation.
 
     Consequences: The three regularizers of the paper are submodular. For −t³, whose derivative is antitone
     but not operator antitone, the statement fails.
@@ -112,7 +112,8 @@ def test_traces_are_submodular(check):
     Unchecked: Functions other than log(δ + t), log(s − t), −(t − c)², t^α and −t log t are not checked; every
     function of the theorem is a mixture of these.
 
-    Tolerance: Values are balls of 128 bits. Overlapping balls would be undecided.
+    Tolerance: Values are computed in ball arithmetic with 128 bits. A comparison of two overlapping balls
+    would count as undecided.
     """
     check.refutes(
         len(eigenvalues(identity(2), [0])) == 1,
@@ -136,21 +137,26 @@ def test_traces_are_submodular(check):
 
 
 def cubes(C, S):
-    """Return −tr C_S³ for the principal submatrix C_S."""
+    """Return −tr C_S³, where C_S is the principal submatrix of C on S."""
     M = principal(C, S)
     return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 
 
 def matrices(check):
-    """Yield a positive semidefinite and an indefinite matrix, in their real forms, and their size."""
+    """Yield a positive semidefinite and an indefinite Hermitian matrix as real symmetric ones, and their
+    size.
+    """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
 
 
 def exactly_submodular(C, any_C, d):
-    """Return whether tr f is submodular, exactly: for log(δ + t) and log(s − t) on C, and for −(t − c)² on
-    both."""
+    """Return whether S ↦ tr f(C_S) is submodular for several functions f, in exact arithmetic.
+
+    C is positive semidefinite. For f(t) = log(δ + t) and log(s − t) only C is checked, for f(t) = −(t − c)²
+    also the indefinite matrix `any_C`.
+    """
     above = 1 + max(sum(abs(C[i, j]) for j in range(2 * d)) for i in range(2 * d))
     return (
         all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))
@@ -164,7 +170,11 @@ def exactly_submodular(C, any_C, d):
 
 
 def squares_back(values, C, d):
-    """Return whether tr √C_S of singletons is 2√c_ii, and (tr √C_S)² ≥ tr C_S."""
+    """Return whether the balls of tr √C_S are consistent with the matrix C.
+
+    For a single column i the trace must be 2√c_ii, because each eigenvalue of C occurs twice in its real
+    form. For all columns its square must be at least tr C.
+    """
     return all(
         values[1 << i].overlaps(2 * arb(C[i, i]).sqrt())
         and not values[-1] ** 2 < sum(C[j, j] for j in range(2 * d))

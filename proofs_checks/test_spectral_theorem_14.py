@@ -6,28 +6,31 @@ be the eigenvalues of the correlation matrix C_S. For δ > 0
     f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k}.
 
 The power 2^{f_de} is rational for rational δ. Therefore submodularity and monotonicity are exact inequalities
-between products. With c = log₂(1/δ), the gain of x is log₂(δ + s) ≥ −c with a Schur complement s ≥ 0.
+between products. With c = log₂(1/δ), the gain f_de(S + x) − f_de(S) of a feature x is log₂(δ + s) ≥ −c, where
+s ≥ 0 is a Schur complement.
 
 Sign. For δ ≤ 1 and |S| ≤ 3k, f_de ≥ (3k − |S|)c ≥ 0. For δ > 1 the constant is negative: f_de(∅) = −3k log₂ δ
-< 0. For δ³ > 1 + δ (δ > 1.325), every set of k features has f_de < 0. In this case the constant must be left
-out: Σ log₂(δ + λ_i) ≥ 0.
+< 0. For δ³ > 1 + δ (δ > 1.325), every set of k features has f_de < 0. For δ > 1 the constant must be left
+out, because then Σ log₂(δ + λ_i) ≥ 0.
 
-Monotonicity. For δ ≥ 1, f_de increases by Lemma 13 (δ + s ≥ 1). For δ < 1 it does not increase in general. If
-a vector is added to m copies of itself, the determinant is multiplied by
+Monotonicity. For δ ≥ 1, f_de increases by Lemma 13, because δ + s ≥ 1. For δ < 1 it does not increase in
+general. If a vector is added to m copies of itself, the determinant is multiplied by
 
     δ(δ + m + 1)/(δ + m).
 
-This is the least factor that any unit vector can have on m others, because x'(δI + AA')⁻¹x ≥ 1/(δ + m). So
-f_de increases on all sets of at most k unit vectors if and only if δ² ≥ (k − 1)(1 − δ).
+No unit vector multiplies the determinant of m unit vectors by a smaller factor, because x'(δI + AA')⁻¹x ≥
+1/(δ + m) for the matrix A of the m vectors. So f_de increases on all sets of at most k unit vectors if and
+only if δ² ≥ (k − 1)(1 − δ).
 
-With δ > 1, the paper's step "we can then use Theorem 3" fails, because f is negative somewhere. For one
-column, k = 1 and δ = 4, the optimum OPT and the greedy value g are both 1 + log₂ 5 − 6 < 0, so that g < (1 −
-1/e)·OPT. The same example refutes Theorem 14 for δ > 1. For δ = 1, or without the constant, both statements
-hold. For δ ≤ 1, Theorem 14 is true, although its proof uses Proposition 10 and Theorem 9, which are false.
-The reason is that f_de is, up to a function of |S|, the increasing function Σ log₂(1 + λ_i/δ), for which FR
-(forward regression) alone attains 1 − e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+With δ > 1, the paper's step "we can then use Theorem 3" fails, because f_de is negative on some sets. For one
+column, k = 1 and δ = 4, the optimum OPT and the greedy value g are both 1 + log₂ 5 − 6 < 0, so that g = OPT <
+(1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1. For δ = 1, or without the constant, both
+statements hold. For δ ≤ 1, Theorem 14 is true, although its proof uses Proposition 10 and Theorem 9, which
+are false. The reason is that f_de is, up to a function of |S|, the increasing function Σ log₂(1 + λ_i/δ), for
+which FR (forward regression) alone attains 1 − e^{−γ}. The proof is in
+docs/proofs/spectral_theorems_14_and_16.md.
 
-Logarithms are balls of 128 bits.
+Logarithms are computed in ball arithmetic with 128 bits.
 """
 
 import math
@@ -79,12 +82,12 @@ ONE = fmpq_mat(1, 1, [1])
 
 
 def package_entropy(C, S, delta, k):
-    """Return the smoothed entropy f_de, computed by the package."""
+    """Return the package's smoothed entropy of a set, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
 
 
 def package_gains(C, S, delta, k):
-    """Return the gains of the smoothed entropy f_de, (d,), computed by the package."""
+    """Return the package's gains f_de(S + x) − f_de(S) of the smoothed entropy for all features x, (d,)."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
@@ -97,22 +100,23 @@ def determinants(C, d, delta):
 @mutants("entropy", "entropy_float", "package_entropy", "package_gains")
 @precisely()
 def test_entropy_is_a_log_determinant(check):
-    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. Its value is
-    log₂ det(δI + C_S) up to the constant, and log₂ det(δI + C_S) tends to log₂ det C_S as δ → 0 if C_S is
-    nonsingular.
+    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. f_de(S) is log₂
+    det(δI + C_S) − 3k log₂ δ, and log₂ det(δI + C_S) tends to log₂ det C_S as δ → 0 if C_S is nonsingular.
 
     Hypotheses: The columns have length 1, and δ > 0. λ_i(C_S) are the eigenvalues of their Gram matrix C_S.
 
-    Tolerance: Values may differ by 4·eps·((|S| + 1)²/(δ ln 2) + size of the terms). An eigenvalue has an
-    error of |S|·eps·‖C_S‖, and the logarithm has a slope of at most 1/(δ ln 2). Gains may differ by twice as
-    much.
+    Tolerance: Values in floating point may differ from the exact ones by 4·eps·((|S| + 1)²/(δ ln 2) + (|S| +
+    9)(1 + |log₂ δ|)). The reason is that an eigenvalue has an error of |S|·eps·‖C_S‖, and that the slope of
+    the logarithm is at most 1/(δ ln 2). Gains f_de(S + x) − f_de(S) may differ by twice as much.
     """
     check.forall(unit_designs(max_d=4), is_log_determinant)
 
 
 def is_log_determinant(design):
-    """Return whether f_de by eigenvalues equals f_de by the package, and has the right limit for δ → 0, for
-    every S and δ.
+    """Return whether the smoothed entropy from the eigenvalues equals that of the package, for every set and
+    every δ.
+
+    For δ → 0 it must also approach log₂ det C_S.
     """
     C, float_C = correlations(design), design.X.T @ design.X / design.N
     return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
@@ -121,7 +125,9 @@ def is_log_determinant(design):
 
 
 def right_in_floats(C, float_C, delta):
-    """Return whether the package's f_de and its gains, for k = 3, are right in floats on every set."""
+    """Return whether the package's smoothed entropy, with k = 3, and its gains are right up to rounding on
+    every set.
+    """
     f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
 
     def right(mask):
@@ -137,8 +143,11 @@ def right_in_floats(C, float_C, delta):
 
 
 def tends_to_log_det(C, S):
-    """Return whether 0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, if C_S is
-    nonsingular."""
+    """Return whether log₂ det(δI + C_S) is within the proved distance of log₂ det C_S for a small δ.
+
+    For eigenvalues λ_i of a nonsingular C_S, the difference must lie between 0 and Σ δ/(λ_i ln 2). For a
+    singular C_S the result is True.
+    """
     limit, smoothed = smoothed_det(C, S, 0), smoothed_det(C, S, fmpq(1, 10**9))
     return limit == 0 or 0 <= smoothed / limit - 1 <= fmpq(1, 10**6) / limit
 
@@ -154,12 +163,12 @@ def tends_to_log_det(C, S):
 @mutants("entropy", "smoothed_det")
 @precisely()
 def test_sign_of_the_entropy(check):
-    """The function f_de is non-negative for sets of up to 3k features.
+    """The smoothed entropy f_de is non-negative for sets of up to 3k features.
 
     Hypotheses: The columns have length 1, and δ > 0. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
     eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Instead: This holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
+    Instead: This holds for δ ≤ 1. For δ > 1 it holds without the constant −3k log₂ δ: Σ log₂(δ + λ_i) ≥ 0.
 
     Consequences: For δ > 1, Theorems 3, 9 and 14 do not apply to f_de (SR-entropy-greedy, SR-theorem-14).
     """
@@ -194,8 +203,8 @@ def test_sign_of_the_entropy(check):
 def test_entropy_is_submodular(check):
     """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is submodular.
 
-    Hypotheses: δ > 0 is arbitrary. C is positive semidefinite, and its diagonal is arbitrary. λ_i(C_S) are
-    the eigenvalues of the principal submatrix C_S.
+    Hypotheses: δ > 0 is arbitrary, and so is k, because the term 3k log₂ δ is constant. C is positive
+    semidefinite, and its diagonal is arbitrary. λ_i(C_S) are the eigenvalues of the principal submatrix C_S.
     """
 
     def submodular(value):
@@ -220,7 +229,7 @@ def test_entropy_is_submodular(check):
 @claim("SR-entropy-monotone", "Section 5.1, after Theorem 14", "exact, proof", HOLDS, cases=1500, ci_cases=60)
 @mutants("smoothed_det")
 def test_entropy_increases_from_one_on(check):
-    """For δ ≥ 1, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is monotonically increasing.
+    """For δ ≥ 1, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is monotonically increasing in S.
 
     Hypotheses: δ ≥ 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
     """
@@ -286,17 +295,19 @@ def test_entropy_decreases_below_one(check):
 @mutants("sl.forward_regression", "forward_regression", "entropy", "r_squared_table")
 @precisely()
 def test_greedy_on_the_monotone_entropy(check):
-    """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on g = R² + f_de.
+    """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for forward regression (FR) on g =
+    R² + f_de.
 
     Hypotheses: δ ≥ 1, ν = 1, and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the
-    Gram matrix C_S of the unit columns in S. FR, forward regression, adds k times the feature that raises g
-    most; S̃ is the set that it selects, OPT the maximum of g over |S| ≤ k, and γ the submodularity ratio.
+    Gram matrix C_S of the unit columns in S. In each of k steps, FR adds the feature that raises g most. S̃
+    is the set of the k features that FR selects, OPT the maximum of g over |S| ≤ k, and γ_{S̃,k} the
+    submodularity ratio.
 
     Instead: The bound holds for δ = 1, and for δ > 1 without the constant −3k log₂ δ, that is, with Σ log₂(δ
     + λ_i). γ may be the ratio of R² or of g.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     alone = 1 + entropy(ONE, [0], 4, 1)
     check.refutes(
@@ -318,7 +329,7 @@ def test_greedy_on_the_monotone_entropy(check):
 
 
 def draw(check):
-    """Draw a design and k ≤ 3, and return them with R², which is checked."""
+    """Draw a design and k ≤ 3, and return them with the table of R² of all sets, which is checked."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
     k, R = int(check.rng.integers(1, min(3, d) + 1)), r_squared_table(design)
@@ -336,22 +347,25 @@ def test_guarantee_with_the_entropy(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Hypotheses: The columns have length 1, δ > 0 and ν > 0. FR is greedy forward regression on g, and LS is
-    local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these
-    sets, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
-    the unit columns in S. γ is the submodularity ratio.
+    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS computes three sets. S₁ is the set of k
+    features that forward regression (FR) on g selects. S₁' is the result of local search on f within S₁. S₂
+    is the set that FR selects from the features outside S₁. Of these it returns the set S̃ with the largest
+    g. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S. γ is the submodularity ratio.
 
-    Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains 1
-    − e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant must be left out. Then f_de increases, and Theorem 3 applies.
+    Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains
+    the share 1 − e^{−γ_{S₁,k}(R²)} of the optimum. For δ > 1 the constant −3k log₂ δ must be left out. Then
+    f_de is non-negative and increasing, and Theorem 3 applies.
 
-    Consequences: Our proof uses neither Theorem 9 nor Proposition 10 for f_de, which are false. Because FR
-    compares sets of one size, FR on g is FR on the increasing function R² + ν Σ log₂(1 + λ_i/δ). Also, any k
-    features have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
+    Consequences: Our proof uses neither Theorem 9 nor Proposition 10 for f_de, which are false. Among sets of
+    one size, g differs only by a constant from the increasing function R² + ν Σ log₂(1 + λ_i/δ). FR compares
+    only sets of one size, so it selects the same features for both functions. Moreover, f_de of any k
+    features is at least 2/3 of the constant 3k log₂(1/δ), and 2/3 > 1 − 1/e.
 
     Unchecked: For k > 14, the bound with the γ of a returned set other than S₁ is not checked.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     f = table(lambda S: entropy(ONE, S, 4, 1), 1)
     g = added([fmpq(0), fmpq(1)], f)
@@ -375,9 +389,11 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """Return g(S̃), the value of the set that GLS selects, divided by the printed bound.
+    """Return g(S̃) divided by the printed bound of Theorem 14, for g = R² + νf_de with the smoothed entropy
+    f_de.
 
-    Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
+    S̃ is the set that greedy local search selects, in code of the checks. The printed bound and the sharper
+    one are checked for S̃ and for the set that the package selects.
     """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
@@ -392,8 +408,10 @@ def over_bound(check, design, k, delta, nu):
 
 
 def as_derived(f, nu, delta, k):
-    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc) and f ≥ ν(3k − |S|)c, c = log₂(1/δ), up to the radius of
-    the balls.
+    """Return whether the table f of νf_de has the values and the lower bound that are derived by hand.
+
+    With c = log₂(1/δ), f must be ν(log₂(1 + δ) + 3kc) at single features, and at least ν(3k − |S|)c at sets S
+    of at most 2k features. The comparisons are of balls.
     """
     c = -log2(delta) if delta != 1 else arb(0)
     single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))

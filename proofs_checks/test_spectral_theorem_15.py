@@ -6,20 +6,23 @@ eigenvalues of the correlation matrix C_S.
     f_gr(S) = Σ λ_i(C_S)^α,    0 ≤ α ≤ 1.
 
 For α = 0 this is the rank, if 0⁰ is read as 0, the limit of 0^α. With 0⁰ = 1 it would be |S|. The rank does
-not distinguish a full-rank set from an orthogonal set. Neither does α = 1, the trace, which is |S| for unit
-columns. Therefore the interesting range is 0 < α < 1.
+not distinguish a full-rank set from an orthogonal set. For α = 1, f_gr is the trace, which does not
+distinguish them either, because it is |S| for unit columns. Therefore the interesting range is 0 < α < 1.
 
 Submodularity. For 0 < α < 1, Theorem 12 applies: f is continuous on [0, ∞), and its derivative αt^{α−1} is
-operator antitone on t > 0 ("t ∈ R" in print). α = 0 is a matroid rank; Theorem 12 does not apply to it,
-because t⁰ is not continuous at 0. α = 1 is modular. By Lemma 13, f_gr is increasing and non-negative. So g =
-R² + νf_gr is increasing, Proposition 10 holds because f is increasing,
+operator antitone on t > 0 ("t ∈ R" in print). For α = 0, Theorem 12 does not apply, because t⁰ is not
+continuous at 0. But f_gr is then the rank of a matroid, which is submodular. For α = 1, f_gr is modular. By
+Lemma 13, f_gr is increasing and non-negative. So g = R² + νf_gr is increasing. Proposition 10 holds for it,
+because f_gr is increasing:
 
     γ_{S,k}(g) ≥ γ_{S,k}(R²),
 
-and Theorem 3 gives Theorem 15 as printed. γ is read as in SR-definition-2.
+Theorem 3 then gives Theorem 15 as printed. The submodularity ratio γ is a minimum of quotients; it is read as
+the minimum over the quotients with a positive denominator (ledger id SR-definition-2).
 
-The checks are exact for α = 0 and 1. Other α use balls of 128 bits on exact spectra (disjoint root balls,
-with zeros counted exactly). Spectra that are equal by their characteristic polynomials are treated as equal.
+The checks are exact for α = 0 and 1. Other α use ball arithmetic with 128 bits on the spectra. Different
+eigenvalues lie in disjoint balls, and zero eigenvalues are counted exactly. Spectra are treated as equal if
+their characteristic polynomials are.
 """
 
 import numpy as np
@@ -67,12 +70,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """Return the generalized rank f_gr, computed by the package."""
+    """Return the package's generalized rank of a set, f_gr(S) = Σ λ_i^α."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Return the gains of the generalized rank f_gr, (d,), computed by the package."""
+    """Return the package's gains f_gr(S + x) − f_gr(S) of the generalized rank for all features x, (d,)."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 
@@ -85,8 +88,8 @@ def test_the_rank_is_the_limit(check):
 
     Hypotheses: 0⁰ = 0, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Consequences: With 0⁰ = 1, f_gr would be |S|. α = 1 does not discriminate either: f_gr = |S| for unit
-    columns.
+    Consequences: With 0⁰ = 1, f_gr would be |S|. For α = 1 f_gr does not discriminate between the two
+    matrices either, because f_gr = |S| for unit columns.
     """
     C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
     pairs = {a: (rank_power(C, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
@@ -95,8 +98,10 @@ def test_the_rank_is_the_limit(check):
 
 
 def is_limit(design):
-    """Return whether, for all S, f_gr(S) is the rank for α = 0, close to the rank for a small α, and |S| for
-    α = 1.
+    """Return whether the generalized rank f_gr of every set S has the right values at both ends of the range
+    of α.
+
+    It must be the rank of C_S for α = 0, close to the rank for α = 10⁻⁶, and |S| for α = 1.
     """
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
@@ -122,9 +127,9 @@ def test_generalized_rank_increases(check):
 
     Unchecked: Values of α other than 0, 1/10, 1/2, 9/10 and 1 are not checked; Lemma 13 covers them.
 
-    Tolerance: Values are balls of 128 bits. Floats may differ from balls by 1e-6. Eigenvalues below 1e-9
-    count as zero; the others are above 1e-8, because their product is at least N^−rank, where N is the
-    squared norm of the integer columns.
+    Tolerance: Values are computed in ball arithmetic with 128 bits. Values in floating point may differ from
+    them by 1e-6. Eigenvalues below 1e-9 count as zero. The nonzero eigenvalues are above 1e-8, because their
+    product is at least N^−rank, where N is the squared norm of the integer columns.
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
@@ -143,7 +148,11 @@ def test_generalized_rank_increases(check):
 
 
 def right_in_floats(f, C, mask, alpha):
-    """Return whether f_gr(S) ≥ 0, and the floats and gains of the package are right."""
+    """Return whether the package's generalized rank f_gr of a set S, and its gains f_gr(S + x) − f_gr(S), are
+    right.
+
+    The rank must also be ≥ 0.
+    """
     S, exact = members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]
     return (
@@ -169,7 +178,8 @@ def test_generalized_rank_is_submodular(check):
 
     Unchecked: Values of α other than 0, 1/10, 1/2, 9/10 and 1 are not checked; Theorem 12 covers them.
 
-    Tolerance: Values are balls of 128 bits. Overlapping balls would be undecided.
+    Tolerance: Values are computed in ball arithmetic with 128 bits. A comparison of two overlapping balls
+    would count as undecided.
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
@@ -201,13 +211,13 @@ def test_greedy_with_the_generalized_rank(check):
     k.
 
     Hypotheses: 0 ≤ α ≤ 1, ν > 0, and f_gr(S) = Σ λ_i^α, where λ_i are the eigenvalues of the Gram matrix C_S
-    of the unit columns in S. FR, forward regression, adds k times the feature that raises g most; S̃ is the
-    set that it selects, and γ the submodularity ratio.
+    of the unit columns in S. In each of k steps, FR adds the feature that raises g most. S̃ is the set of the
+    k features that FR selects, and γ_{S̃,k}(R²) the submodularity ratio of R².
 
     Consequences: The proof needs Proposition 10 only for an increasing f, for which the proposition holds.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
@@ -222,9 +232,10 @@ def test_greedy_with_the_generalized_rank(check):
 
 
 def over_bound(check, design, k, alpha, nu):
-    """Return g(S) divided by the bound of Theorem 15, or 100 if the bound is 0.
+    """Return the greedy value g(S) divided by the bound of Theorem 15, or 100 if the bound is 0.
 
-    The bound is checked for the set of FR in this file and for the set of the package.
+    The bound is checked for the sets that forward regression selects in code of the checks and in the
+    package.
     """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
@@ -263,7 +274,7 @@ REFERENCES = {
 
 
 def exists(reference):
-    """Return whether a statement of that kind has that number."""
+    """Return whether a reference such as "Lemma 10" is to a numbered statement that the paper has."""
     kind, number = reference.split()
     return int(number) in KINDS[kind]
 
@@ -271,11 +282,12 @@ def exists(reference):
 @claim("SR-theorem-15-reference", "proof of Theorem 15, and elsewhere", "exact", MISPRINT)
 @mutants("exists")
 def test_statements_that_are_referred_to(check):
-    """The submodularity ratio of g in Theorem 15 follows by Lemma 10.
+    """The bound on the submodularity ratio of g in Theorem 15 follows by Lemma 10.
 
     Hypotheses: The numbered statements and the references are the printed ones.
 
-    Instead: The ratio follows by Proposition 10. All other references name the right kind of statement.
+    Instead: The bound follows by Proposition 10. All other references in the paper name the right kind of
+    statement (theorem, lemma, proposition or definition).
     """
     check.refutes(
         not exists("Lemma 10") and exists("Proposition 10"),
@@ -292,10 +304,9 @@ def test_theorem_3_of_the_thesis(check):
 
     Reading of: “we can directly apply [4, Theorem 3]”; “Theorem 3 (from [4])”
 
-    Hypotheses: The number is read as the number of a theorem in the thesis.
+    Hypotheses: The “3” in “[4, Theorem 3]” is read as the number of a theorem in the thesis.
 
-    Unchecked: Nothing of this sentence is checked. The thesis, whose table of contents would decide it, was
-    not available. If Theorem 3 of this paper is meant, the reference is misprinted. For the proof of Theorem
-    5, a bound of the same kind, the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not
-    available either.
+    Unchecked: The sentence is not checked, because the thesis was not available. If Theorem 3 of this paper
+    is meant, the reference is misprinted. For the proof of Theorem 5, a bound of the same kind, the paper
+    refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
     """

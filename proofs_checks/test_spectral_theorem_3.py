@@ -5,18 +5,20 @@ non-negative increasing f with the maximum OPT = f(C*) over sets of size k, the 
 
     f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.
 
-Proof. With S_i the first i picks and A = C*∖S_i, |A| ≤ k, some x ∈ A has a gain of at least
+Here γ_{S̃,k}(f) is the submodularity ratio. Proof. Let γ = γ_{S̃,k}(f), S_i the set of the first i elements
+that are selected, and A = C*∖S_i, so that |A| ≤ k. Some x ∈ A has a gain of at least
 
     γ[f(S_i∪A) − f(S_i)]/k ≥ γ[OPT − f(S_i)]/k,
 
-so OPT − f(S_k) ≤ (1 − γ/k)^k (OPT − f(∅)) ≤ e^{−γ}·OPT. The proof uses only sets L ⊆ S̃, so γ_{S̃,k}
-suffices. The denominators are non-negative, and if one is zero, there is nothing to prove. For increasing f,
-the γ of the printed minimum (Definition 2) and ours agree. The proof uses monotonicity for f(S_i∪C*) ≥ OPT,
-and non-negativity for f(∅) ≥ 0.
+so OPT − f(S_k) ≤ (1 − γ/k)^k (OPT − f(∅)) ≤ e^{−γ}·OPT. The proof needs the inequality that defines γ only at
+sets S_i ⊆ S̃, so γ_{S̃,k} suffices. The denominators f(S_i∪A) − f(S_i) are non-negative, and if one is zero,
+there is nothing to prove. For increasing f, the minimum as printed in Definition 2 agrees with the minimum
+over positive denominators, by which the checks define γ. The proof uses monotonicity for f(S_i∪C*) ≥ OPT, and
+non-negativity for f(∅) ≥ 0.
 
 The checks use integer functions; 1 − e^{−γ} is a ball of 128 bits. Ties are broken in favour of the first
-element. The proof covers every rule, and so do the random functions, because their elements are in random
-order.
+element. The proof holds for every rule. The check favours no rule either, because the elements of the random
+functions are in random order.
 """
 
 from itertools import product
@@ -58,10 +60,10 @@ def test_greedy_on_monotone_functions(check):
 
     Hypotheses: f ≥ 0 is increasing, OPT is its maximum over sets of size k, and γ is the submodularity ratio.
 
-    Consequences: The hypothesis f ≥ 0 is necessary, also at ∅; SR-entropy-greedy has a counterexample with δ
-    > 1.
+    Consequences: The hypothesis f ≥ 0 is necessary, also at ∅. A counterexample without it is the smoothed
+    entropy with δ > 1 (ledger id SR-entropy-greedy).
 
-    Tolerance: sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
+    Tolerance: The result of sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
     tightest = [arb(100)]
 
@@ -91,9 +93,10 @@ EXAMPLES = [
 
 
 def over_bound(f, k):
-    """Return f(S̃)/[(1 − e^{−γ})·OPT] for the greedy set S̃, or 100 for 0/0.
+    """Return the greedy value f(S̃) divided by the bound (1 − e^{−γ})·OPT of Theorem 3, or 100 if the bound
+    is 0.
 
-    Return 0 if γ differs from the ratio of the printed definition, or is above 1.
+    Return 0 if the submodularity ratio γ is above 1, or differs from the ratio as printed in Definition 2.
     """
     picked = forward_regression(f, k)
     S = mask_of(picked)
@@ -104,8 +107,11 @@ def over_bound(f, k):
 
 
 def guaranteed_by_package(f, k):
-    """Return whether the package's FR attains the bound, for a target orthogonal to all columns, and its γ is
-    right."""
+    """Return whether the package's greedy selection attains the bound of Theorem 3.
+
+    The target is orthogonal to all columns, so that R² = 0. The package's submodularity ratio must also be
+    right.
+    """
     d = (len(f) - 1).bit_length()
     found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
     S = mask_of(found.support.tolist())

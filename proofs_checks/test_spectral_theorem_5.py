@@ -1,15 +1,16 @@
 """Theorem 5: the value of the greedy set, compared with its union with any other set.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 4, Theorem 5 (proof omitted in
-print) and the sentences before it. Let g = R² + f with f non-negative and submodular, S the set of size k
-that FR (forward regression) selects, |T| ≤ k, and γ the submodularity ratio of g (Definition 2 as read in
-SR-definition-2). Then
+print) and the sentences before it. Let g = R² + f with f non-negative and submodular. Let S be the set of k
+features that forward regression (FR) selects, T any set of at most k features, and γ the submodularity ratio
+of g (Definition 2). Then
 
     g(S) ≥ (1 − e^{−γ_{S,2k}/2})·g(S ∪ T).
 
-FR continues even if every gain is negative, so the recursion of Das and Kempe has two cases. If g(S_i) is
-below g(S∪T), the difference shrinks by a factor. If g(S_i) is above g(S∪T), it decreases by no more than the
-mean loss of f. A sharper bound needs the γ of R² alone, and not Proposition 10:
+FR adds a feature even if every gain is negative. Therefore the recursion of Das and Kempe for the value
+g(S_i) of the first i features has two cases. If g(S_i) is below g(S∪T), the difference shrinks by a factor.
+If g(S_i) is above g(S∪T), one step decreases g by no more than the mean loss of f. A sharper bound needs only
+the γ of R², and does not need Proposition 10:
 
     g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½ γ_{S,2k}(R²)·g(S∪T).
 
@@ -57,20 +58,20 @@ from sparselin.ledger import HOLDS, claim, mutants
 @mutants("sl.forward_regression", "forward_regression", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_against_any_union(check):
-    """For any |T| ≤ k, the set S of k features that FR, forward regression, selects satisfies
+    """For any set T of at most k features, the set S of k features that forward regression on g selects
+    satisfies
 
         g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T),   g = R² + f.
 
-    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ_{S,2k}(g) is the submodularity ratio of g
-    (SR-definition-2).
+    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ_{S,2k}(g) is the submodularity ratio of g.
 
     Consequences: A sharper bound is g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T),
     because ½γ ≥ 1 − e^{−γ/2}. Its proof does not need Proposition 10.
 
     Unchecked: The paper omits its proof; the proof in docs/proofs is ours.
 
-    Tolerance: The bound itself has no tolerance. The package computes g in floating point; its g(S) may
-    differ from the exact value by 1e-9 of max(1, max |g|), over all sets.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     check.over(
         [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)
@@ -96,7 +97,7 @@ def test_greedy_against_any_union(check):
 
 
 def objective(check):
-    """Return a design, a regularizer, and k < d."""
+    """Return a design, a regularizer f, and a k below the number of columns."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
     k = int(check.rng.integers(1, d))
@@ -104,8 +105,12 @@ def objective(check):
 
 
 def attained(check, design, f, k):
-    """Return the smaller `ratios_to_bounds` of FR in this file and in the package, and check that they are ≥
-    1."""
+    """Return g(S) divided by the printed bound of Theorem 5 and by the sharper bound, and check that both are
+    ≥ 1.
+
+    Forward regression selects S, in the package and in code of the checks. The smaller quotients are
+    returned.
+    """
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
@@ -116,8 +121,10 @@ def attained(check, design, f, k):
 
 
 def ratios_to_bounds(R, f, k, S):
-    """Return the least quotients of g(S) by the printed bound and by the sharper bound, over all |T| ≤ k with
-    T ⊄ S.
+    """Return g(S) divided by the printed bound of Theorem 5 and by the sharper bound, at the least over all
+    sets T.
+
+    T runs over the sets of at most k features that are not contained in S.
     """
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
     printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
@@ -135,7 +142,8 @@ def ratios_to_bounds(R, f, k, S):
 @claim("SR-theorem-5-monotone", "before Theorem 5", "exact", HOLDS, cases=5, ci_cases=5)
 @mutants("sl.forward_regression", "forward_regression", "optimum")
 def test_greedy_fails_without_monotonicity(check):
-    """The approximation guarantee of Theorem 3 does not carry over to functions that are not monotone.
+    """The approximation guarantee of Theorem 3 for the greedy algorithm does not carry over to functions that
+    are not monotone.
 
     Hypotheses: f ≥ 0 is submodular, so that its submodularity ratio γ is 1.
 

@@ -1,22 +1,23 @@
 """Theorem 7: unconstrained maximisation of R² + f by local search on f.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 7. The local search LS climbs by f,
-and returns the set among S, U∖S and U with the largest g = R² + f. In print (the ε is lost in the text; the
-counterexample refutes 4/n as well), the returned set S̃ has
+Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 7. The local search LS increases f
+until it ends at a set S. It returns the set S̃ among S, U∖S and U with the largest g = R² + f, where U is the
+set of all n features. In print
 
     (4 + 4ε/n)·g(S̃) ≥ max g.
 
-The proof uses Lemma 6. For LS as printed, the theorem is false, like the lemma. The counterexample is the
-function of SR-lemma-6 with q = 1000 on n = 6 orthonormal columns, where y is the sum of the columns, so that
-R²(A) = |A|/6. LS ends at S = U with g(U) = 1007 and g(∅) = 0, while max g ≥ g(U∖{0}) = 5000 + 5/6. The ratio
-is 0.2014 < 1/(4 + 4/6). For larger n and q the ratio tends to 0, so no constant is possible.
+The ε is lost in the extracted text; the counterexample refutes 4 + 4/n as well. The proof uses Lemma 6. For
+LS as printed, which never deletes an element, the theorem is false, like the lemma. The counterexample has
+f(A) = q|A|, or q + |A| if 0 ∈ A, with q = 1000, and n = 6 orthonormal columns. y is the sum of the columns,
+so that R²(A) = |A|/6. LS ends at S = U with g(U) = 1007 and g(∅) = 0, while max g ≥ g(U∖{0}) = 5000 + 5/6.
+The ratio is 0.2014 < 1/(4 + 4/6). For larger n and q the ratio tends to 0, so no constant is possible.
 
-With deletions and strict inequalities, the proof in print is right. For f, R² ≥ 0 and R² increasing, the
-optimal set C* has
+If LS also deletes elements, with strict inequalities, the proof in print is right. Because f, R² ≥ 0 and R²
+is increasing, the set C* at which g is largest satisfies
 
     g(C*) ≤ (2 + 2ε/n)f(S) + f(U∖S) + R²(U) ≤ (2 + 2ε/n)g(S) + g(U∖S) + g(U),
 
-and by the sharper Lemma 6 the factor 4 + ε/n suffices.
+and by the sharper form of Lemma 6 the factor 4 + ε/n suffices.
 """
 
 import numpy as np
@@ -46,16 +47,17 @@ from sparselin.ledger import FALSE, claim, mutants
 def test_unconstrained_maximisation(check):
     """The local search LS on f is a 1/(4 + 4ε/n)-approximation of max_S g(S), g = R² + f.
 
-    Hypotheses: f ≥ 0 is submodular on a set U of n elements, and ε > 0. LS adds x as long as f(S + x) ≥ (1 +
-    ε/n²)f(S), and returns the best of S, U∖S and U in g.
+    Hypotheses: f ≥ 0 is submodular on a set U of n elements, and ε > 0. LS adds elements x to a set S as long
+    as f(S + x) ≥ (1 + ε/n²)f(S). Of S, U∖S and U it returns the set with the largest g.
 
     Instead: This is true if the search also deletes features, with strict inequalities. Then the ratio is
     even 1/(4 + ε/n).
 
-    Consequences: Theorem 9 is false for GLS as printed, and holds with the corrected search.
+    Consequences: Theorem 9, on greedy local search (GLS), is false for GLS as printed, and holds with the
+    corrected LS.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     witness(check)
     tightest = [fmpq(100)]
@@ -74,9 +76,11 @@ def test_unconstrained_maximisation(check):
 
 
 def witness(check):
-    """Check n = 6 orthonormal columns and their sum y, by LS of this file and of the package.
+    """Check the counterexample to Theorem 7 with n = 6 orthonormal columns and their sum y.
 
-    The package's LS deletes elements in one of its two variants.
+    The local search of the checks, and the package's local search as printed, return a set with the value
+    1007, although 5000 + 5/6 is possible. The package's variant that also deletes elements attains the
+    guarantee.
     """
     n, eps = 6, fmpq(1, 50)
     design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
@@ -98,7 +102,10 @@ def witness(check):
 
 
 def objectives(check):
-    """Yield designs, their R², f and ε; in a thorough run also all the small f on three columns."""
+    """Yield designs with their table of R², a submodular f ≥ 0, and ε.
+
+    A thorough run also takes all submodular f ≥ 0 with small integer values on three columns.
+    """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
         design = draw_design(check.rng, d)

@@ -1,14 +1,16 @@
 """Theorem 9: greedy and local search together (GLS), for R² plus a non-negative submodular function.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, algorithm GLS, Theorem 9 and its proof. Here
-FR is forward regression on g = R² + f, LS is local search on f, and S̃ is the best in g of the three sets S₁
-= FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁). In print, for f ≥ 0 submodular and ε < n/4,
+Source: *Selecting Diverse Features via Spectral Regularization*, algorithm GLS, Theorem 9 and its proof. Let
+g = R² + f. FR(V) is the set of k features of V that forward regression on g selects, and LS is local search
+on f, with the parameter ε. U is the set of all features, and S̃ the set with the largest g among S₁ = FR(U),
+S₁' = LS(S₁) and S₂ = FR(U∖S₁). In print, for f ≥ 0 submodular and ε < n/4,
 
     g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-LS as printed deletes nothing (SR-lemma-6), and then the theorem is false: FR takes an element that spoils the
-others, and LS adds all of S₁ to it. With deletions the proof is right after two more changes: γ is that of S₁
-and of S₂, and n = |S₁|. The proof, and the derivation of the counterexamples, are in
+γ_{S̃,2k} is the submodularity ratio. LS as printed never deletes an element, and then the theorem is false:
+FR can select an element that makes all others worthless, and LS keeps this element and adds the rest of S₁ to
+it. With deletions the proof in print is right after two more changes: γ is the smaller of the ratios for S₁
+and for S₂, and n = |S₁|. The proof, and the derivation of the counterexamples, are in
 docs/proofs/spectral_theorem_9.md.
 """
 
@@ -63,7 +65,7 @@ def kappa(gamma):
 
 
 def factor(kappa, alpha):
-    """Return κ/(2 + κα), the factor of Theorem 9."""
+    """Return κ/(2 + κα), the factor of Theorem 9 for κ = 1 − e^{−γ/2} and α = 4 + 4ε/n."""
     return kappa / (2 + kappa * alpha)
 
 
@@ -75,25 +77,26 @@ def test_greedy_local_search(check):
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-    Hypotheses: f ≥ 0 is submodular, and ε < n/4. FR is greedy forward regression on g, and LS is local search
-    on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these sets, S̃. The
-    minimum in the submodularity ratio γ is over positive denominators (SR-definition-2); the printed minimum
-    is negative for the witness.
+    Hypotheses: f ≥ 0 is submodular, and ε < n/4. FR(V) is the set of k elements of V that forward regression
+    on g selects, and LS is local search on f with the parameter ε. GLS computes S₁ = FR(U), S₁' = LS(S₁) and
+    S₂ = FR(U∖S₁), for the set U of all features. It returns the set S̃ with the largest g among these.
+    γ_{S̃,2k} is the submodularity ratio, a minimum of quotients. It is read as the minimum over the quotients
+    with a positive denominator, because the printed minimum is negative for the counterexample.
 
     Instead: The bound holds if LS also deletes elements, with strict inequalities, for n = |S₁| and γ =
-    min(γ_{S₁,2k}, γ_{S₂,2k}), of g or of R².
+    min(γ_{S₁,2k}, γ_{S₂,2k}). Both ratios γ may be those of g or those of R².
 
     Consequences: Theorems 14 and 16 cite Theorem 9, but they hold by proofs that need FR only. For general f,
     and also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 the bound fails
-    for some f. (With the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000.) With the
-    regularizers f_gr, f_sv, and f_de for δ ≤ 1, GLS as printed attains the corrected ratio
-    (ours-lemma-6-regularizers).
+    for some f. The paper's own regularizers are an exception. For the generalized rank, the spectral
+    variance, and the smoothed entropy with δ ≤ 1, GLS as printed attains the corrected ratio (ledger id
+    ours-lemma-6-regularizers).
 
-    Unchecked: If S₁' or S₂ is returned, the bound with the γ of the returned set is not proved; no violation
+    Unchecked: If GLS returns S₁' or S₂, the bound with the γ of the returned set is not proved. No violation
     was found.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     check.refutes(
         is_submodular(SpoilingElement(6, 1000))
@@ -123,22 +126,26 @@ def test_greedy_local_search(check):
 
 
 def printed(gamma, k):
-    """Return a lower bound of the printed factor for ε ≤ 1 and n ≥ k, with 4/k in place of 4ε/n."""
+    """Return a lower bound of the printed factor κ/(2 + κ(4 + 4ε/n)), κ = 1 − e^{−γ/2}, for ε ≤ 1 and n ≥ k.
+
+    The lower bound has 4/k in place of 4ε/n.
+    """
     return factor(kappa(fmpq(gamma)), 4 + arb(fmpq(4, k)))
 
 
 def attained(f, k, R=None, eps=EPS):
-    """Return g(S̃)/g(U∖{0}) for GLS as printed, g = R² + f."""
+    """Return g(S̃)/g(U∖{0}), g = R² + f, for the set S̃ that greedy local search as printed selects from U."""
     g = added(R, f) if R else f
     return fmpq(1) * g[greedy_local_search(f, g, k, eps).best] / g[len(f) - 2]
 
 
 def around_the_witness(check):
-    """Check the first witness in more detail.
+    """Check the first counterexample to Theorem 9 in more detail: k = 10 and f(A) = 1000|A|, or 1000 + |A| if
+    0 ∈ A.
 
-    The package attains the value 1010 with LS as printed, and 9000 with deletions. For ε = 1/10, 1/2 and 2
-    the ratio is 9/10. The printed γ is −7003/989 at L = {1, 2}; with k = 4 and 5 it is −1003/995 and
-    −2003/994.
+    Greedy local search in the package attains the value 1010 with the local search as printed, and 9000 with
+    deletions. For ε = 1/10, 1/2 and 2 the ratio to the optimum is 9/10. The submodularity ratio as printed is
+    negative: it is at most −7003/989 for k = 10, and −1003/995 and −2003/994 for k = 4 and 5.
     """
     k, q, eps = 10, 1000, EPS
     f, L = SpoilingElement(k + 1, q), 0b110
@@ -160,9 +167,10 @@ def around_the_witness(check):
 
 
 def corrected_theorem_on_random_designs(check):
-    """Check the corrected bound on random designs.
+    """Check the corrected form of Theorem 9 on random designs.
 
-    Report the least ratio g(S̃)/bound, for the γ of the proof and for γ_{S̃,2k}.
+    Report the least quotient of g(S̃) by two bounds: the one that is proved, and the one with the
+    submodularity ratio of the returned set S̃.
     """
     least = {"g": arb(100), "S̃": arb(100)}
 
@@ -188,8 +196,9 @@ def corrected_theorem_on_random_designs(check):
 
 
 def ratios_to_bounds(check, X, y, R, f, k, eps):
-    """Return g(S̃)/bound for each bound of `corrected`, or 100 if the bound is 0; the two proved bounds are
-    checked.
+    """Return g(S̃) divided by each of the three bounds of `corrected`, or 100 if the bound is 0.
+
+    S̃ is the set that greedy local search selects. The two bounds that are proved are checked.
     """
     g = added(R, f)
     found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
@@ -202,7 +211,7 @@ def ratios_to_bounds(check, X, y, R, f, k, eps):
 
 
 def draw_objective(rng):
-    """Draw a design, f ≥ 0 submodular, k ≤ d/2 and ε < ¼."""
+    """Draw a design, a submodular f ≥ 0, a k that is at most half the number of columns, and an ε < ¼."""
     d = int(rng.integers(2, 7))
     design = draw_design(rng, d, SHAPES[1:])
     k, eps = int(rng.integers(1, d // 2 + 1)), fmpq(int(rng.integers(1, 25)), 100)
@@ -213,8 +222,12 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """Return the factors κ/(2 + κα) of Theorem 9, with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, with the same of
-    R² (where κ = γ/2), and with γ_{S̃,2k}(g).
+    """Return the factor κ/(2 + κα), α = 4 + 4ε/|S₁|, of the corrected Theorem 9 with three submodularity
+    ratios γ.
+
+    The first γ is min(γ_{S₁,2k}, γ_{S₂,2k}) of g, and the second is the same minimum for R², with κ = γ/2.
+    The third is γ_{S̃,2k} of g, for the returned set S̃. S₁ and S₂ are the two sets that forward regression
+    selects.
     """
 
     def least(h):
@@ -230,9 +243,10 @@ def corrected(R, g, found, k, eps):
 
 
 def same_values(ours, found, g, k):
-    """Return whether FR of the package selects sets with the same values, and all sets are proper.
+    """Return whether forward regression of the package and of the checks select sets with the same values.
 
-    The moves of LS may differ.
+    The selected sets must have at most k features, and the two sets of forward regression must be disjoint.
+    The sets of local search may differ.
     """
     first, _, second = (value for _, value in ours.candidates)
     off = abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
@@ -243,13 +257,13 @@ def same_values(ours, found, g, k):
 @claim("SR-theorem-9-constants", "proof of Theorem 9", "exact", HOLDS, cases=3000, ci_cases=200)
 @mutants("factor")
 def test_constants_of_the_proof(check):
-    """For ε' = κα/(κα + 2), max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2). This factor is at least κ/7 for α = 4 +
-    4ε/n, ε < n/4.
+    """The number max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2) for ε' = κα/(κα + 2). This factor is at least κ/7 for α
+    = 4 + 4ε/n, ε < n/4.
 
-    Hypotheses: 0 < κ ≤ 1 − e^{−1/2}, the largest value of 1 − e^{−γ/2} for a submodularity ratio γ ≤ 1.
+    Hypotheses: 0 < κ ≤ 1 − e^{−1/2}, because κ = 1 − e^{−γ/2} for a submodularity ratio γ ≤ 1.
 
-    Consequences: For other ε', only the minimum of the two numbers is guaranteed, not their maximum. κ/7 may
-    be replaced by κ/4.
+    Consequences: For other ε', the proof of Theorem 9 guarantees only the minimum of ε'/α and κ(1 − ε')/2,
+    not their maximum. κ/7 may be replaced by κ/4.
     """
 
     def equal(value):

@@ -1,15 +1,17 @@
-"""Theorem 1.1: regularized linear Sequential Attention selects features as OMP does.
+"""Theorem 1.1: regularized linear Sequential Attention selects features as Orthogonal Matching Pursuit does.
 
 Source: *Sequential Attention for Feature Selection*, Theorem 1.1 with Definition 3.1 and Algorithm 1 (ICLR
 and NeurIPS submission, with the same number). In print: "For linear regression, regularized linear Sequential
 Attention is equivalent to OMP", "without making any assumptions on the design matrix or response vector".
 
-The paper gives no λ, neither in the theorem nor in Definition 3.1, and for some λ the theorem fails. Problem
-(5) is a LASSO. If λ is far below its threshold, the largest coefficient need not belong to a feature with the
-largest correlation, even if the columns have equal lengths. For λ ≥ 2λ* all weights are zero. The sign of w_i
-is not determined either (`test_attention_linear.py`). Let T be the set of features with the largest |⟨X_i,
-P_S^⊥y⟩|, A(S) the set of features that enter the LASSO just below λ*, and (λ₂, λ*) the window on which they
-are the nonzero features. For
+The paper gives no λ, neither in the theorem nor in Definition 3.1, and for some λ the theorem fails. The
+objective (5), ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) with s(w) = 1 on the selected set S and w off S, has
+the minimum of a LASSO, (4). If λ is far below the value 2λ* at which weights become nonzero, the largest
+coefficient need not belong to a feature with the largest correlation, even if the columns have equal lengths.
+For λ ≥ 2λ* all weights are zero. The sign of w_i is not determined either (`test_attention_linear.py`). Let
+P_S^⊥ project off the selected columns, let T be the set of features with the largest |⟨X_i, P_S^⊥y⟩|, and
+A(S) the set of features that enter the LASSO just below λ*. Let (λ₂, λ*) be the largest interval on which
+exactly the features of A(S) are nonzero off S. For
 
     2λ₂ < λ < 2λ*,   λ* = ‖XᵀP_S^⊥y‖∞ > 0   (the factor 2 because (5) has no ½),
 
@@ -17,8 +19,8 @@ every minimiser has |w_i| = |θ_i| = √|β_i| off S, where β is a solution of 
 A(S) ⊆ T, and OMP could have picked this feature. Proof: docs/proofs/theorem_3_3.md.
 
 The check covers every step of `sl.sequential_attention`, whatever was selected before, with T, A(S) and λ* in
-rational arithmetic. It also makes single descents elsewhere in the window. If a descent ends without a
-decision (MAX_ITER), the case is undecided.
+rational arithmetic. It also minimises (5) once at other λ of the interval. If a minimisation ends before it
+is certified (MAX_ITER), the case is undecided.
 """
 
 import numpy as np
@@ -35,7 +37,7 @@ SOLUTION = [fmpq(5, 8), fmpq(-25, 24), fmpq(23, 24)]
 
 
 def designs(rng, cases):
-    """Yield integer designs, half of them with a planted copy or a planted tie."""
+    """Yield designs with integer entries; half of them have two equal columns or two tied columns."""
     for _ in range(cases):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 8))
         X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
@@ -50,10 +52,10 @@ def designs(rng, cases):
 
 
 def tally_path(check, X, y):
-    """Check each pick of a path, and return the number of steps with ties.
+    """Check each feature that Sequential Attention selects, and return the number of steps with ties.
 
-    Each pick must be the feature with the largest weight, and lie in the set A(S) of the features that enter
-    the LASSO just below λ*, which is part of the tied set T.
+    The selected feature must have the largest weight. It must be among the features that enter the LASSO just
+    below λ*, and these must be among the features with the largest correlation.
     """
     path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
     check.undecided(path.status is sl.Status.MAX_ITER)
@@ -72,7 +74,9 @@ def tally_path(check, X, y):
 
 
 def tally_descent(check, X, y):
-    """Check the first step by one descent, at a λ drawn from the window."""
+    """Check the first step by minimising the attention objective once, at a penalty at which the theorem
+    holds.
+    """
     entry = sl.first_entry(X, y)
     if entry.lam_star <= 0:
         return
@@ -99,20 +103,22 @@ def test_every_pick_is_one_that_omp_could_make(check):
     minimises (5) and takes the feature with the largest weight, which is an i that maximises |⟨X_i, P_S^⊥y⟩|.
 
     Hypotheses: X, y and S are arbitrary, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. Objective (5) is ‖X(s(w)∘θ) − y‖² +
-    (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S.
+    (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
 
     Instead: The statement holds for λ ∈ (2λ₂, 2λ*) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. Here T is
-    the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, A(S) the set of features that enter the LASSO just below
-    λ*, and (λ₂, λ*) the largest interval on which exactly these are nonzero off S. For smaller λ the
-    statement can fail, even if the columns have equal lengths. For λ ≥ 2λ* all weights are zero.
+    the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, and A(S) the set of features that enter the LASSO just
+    below λ*. (λ₂, λ*) is the largest interval of penalties on which exactly the features of A(S) are nonzero
+    off S. For smaller λ the statement can fail, even if the columns have equal lengths. For λ ≥ 2λ* all
+    weights are zero.
 
     Consequences: With λ ∈ (2λ₂, 2λ*), the guarantees of OMP carry over. In a tie the two methods may differ,
     because A(S) may be a strict subset of T.
 
-    Unchecked: Only our descent is used to minimise (5). If it ends without a certificate, the case is
-    undecided.
+    Unchecked: The check minimises (5) only by the package's own descent. If the descent ends without a
+    certificate, the case is undecided.
 
-    Tolerance: T and A(S) are exact. λ* of the path may differ by 1e-12, relatively.
+    Tolerance: T and A(S) are exact. The package's λ* may differ by a relative error of 1e-12.
 
     In Coq: theorem_1_1_holds, one step over real closed fields, for λ in (2λ₁, 2λ*) with an explicit λ₁
     """

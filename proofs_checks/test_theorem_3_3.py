@@ -1,21 +1,23 @@
 """Theorem 3.3 (Theorem 1.2 in short): Sequential LASSO selects features as Orthogonal Matching Pursuit does.
 
-Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, the paragraph on ties after
-Theorem 3.3 (both versions). In print, X has unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit
-vector. At each step, Sequential LASSO selects a feature i ∈ S̄ such that
+Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, and the paragraph on ties
+after Theorem 3.3 (both versions). S is the set of the features selected so far, S̄ the set of the other
+features, and P_S^⊥ the projection onto the orthogonal complement of the selected columns. In print, X has
+unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit vector. At each step, Sequential LASSO selects a
+feature i ∈ S̄ such that
 
     |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
 Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short, let r = P_S^⊥y, λ* =
-‖Xᵀr‖∞, T the set of features that attain λ*, and p the residual of a LASSO solution β at λ. Then p is the
-projection of r onto a convex set that contains (λ/λ*)r, so that p → r as λ → λ*. If |⟨X_i, r⟩| < λ*, then
-|⟨X_i, p⟩| < λ for λ near λ*, and so β_i = 0. But β_S̄ ≠ 0: otherwise the residual would be r, although ‖Xᵀr‖∞
-= λ* > λ.
+‖Xᵀr‖∞, T the set of features that attain λ*, and p the residual of a solution β of the LASSO whose penalty is
+λ‖β_S̄‖₁. Then p is the projection of r onto a convex set that contains (λ/λ*)r, so that p → r as λ → λ*. If
+|⟨X_i, r⟩| < λ*, then |⟨X_i, p⟩| < λ for λ near λ*, and so β_i = 0. But β_S̄ ≠ 0: otherwise the residual would
+be r, although ‖Xᵀr‖∞ = λ* > λ.
 
 The checks are exact. A(S), the set of features that are nonzero in some solution just below λ*, comes from
-`proofs_checks.rational.segment`, which lists all vertices. The KKT conditions of its solution are verified in
-rational arithmetic at three λ below λ*, and ties are exact. Steps with more than five tied columns are not
-checked.
+`proofs_checks.rational.segment`, which lists all vertices. The KKT conditions of a LASSO solution with this
+active set are verified in rational arithmetic at three λ below λ*, and ties are decided exactly. Steps with
+more than five tied columns are not checked.
 """
 
 import itertools
@@ -39,15 +41,21 @@ TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def verify_solution(X, y, S, found, share):
-    """Raise AssertionError unless β satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
+    """Raise AssertionError unless the LASSO solution β satisfies the KKT conditions at λ = λ* − share·(λ* −
+    λ₂).
+
+    (λ₂, λ*) is the interval of penalties on which the same features are active.
+    """
     in_window(X, y, S, found, share)
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Return whether `active` is A(S), and A(S) ⊆ T; None if the tied set T has more than five features.
+    """Return whether `active` is the right set of entering features, and has only features of largest
+    correlation.
 
-    A(S), the set of features that enter just below λ*, is found by listing all vertices. Its solutions are
-    verified at three λ in the window.
+    The right set, found by listing all vertices, has the features that are nonzero in some LASSO solution
+    just below λ*. The LASSO solutions are verified at three penalties. Return None if more than five features
+    have the largest correlation.
     """
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
@@ -71,8 +79,9 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 
         |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
-    Hypotheses: The steps have λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0 (Algorithm 3 has no others). The columns and y have any
-    norms. Ties, equal and dependent columns, and d > n are included.
+    Hypotheses: S is the set of selected features, S̄ its complement, and P_S^⊥ the projection onto the
+    orthogonal complement of the columns in S. The steps have λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0; Algorithm 3 has no
+    other steps. The columns and y have any norms. Ties, equal and dependent columns, and d > n are included.
 
     Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation, and nothing else needs
     a correction.
@@ -119,10 +128,12 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 )
 @mutants("sl.first_entry")
 def test_whichever_member_is_selected(check):
-    """Theorem 3.3 holds for every choice of i* ∈ A(S) in each step.
+    """Theorem 3.3 holds for every choice of the next feature i* ∈ A(S) in each step: i* has the largest
+    correlation |⟨X_i, P_S^⊥y⟩|.
 
-    Hypotheses: The hypotheses are those of Theorem 3.3, and A(S) is the set of features that are nonzero in
-    some LASSO solution just below λ*(S). The check follows all sequences of choices for three steps.
+    Hypotheses: Those of Theorem 3.3. A(S) is the set of features that are nonzero in some LASSO solution just
+    below λ*(S) = ‖XᵀP_S^⊥y‖∞. The check follows all sequences of choices for three steps. P_S^⊥ is the
+    projection onto the orthogonal complement of the columns in S.
 
     In Coq: step_is_active, every_run_is_of_omp
     """
@@ -149,11 +160,12 @@ def test_whichever_member_is_selected(check):
 @claim("SA-theorem-3.3-floats", "Theorem 3.3", "float", HOLDS, cases=1_000_000, ci_cases=5_000)
 @mutants("sweep_gaussian")
 def test_a_million_designs(check):
-    """Theorem 3.3 holds on Gaussian designs with unit columns, at every one of k steps.
+    """Theorem 3.3 holds on Gaussian designs with unit columns, at every one of k steps: Sequential LASSO
+    selects the feature that has the largest correlation with the residual.
 
-    Hypotheses: n × d = 20 × 40 and k = 6. The solutions β at λ* and at a λ inside the window, with the
-    residual y − Xβ, satisfy the KKT conditions on all d columns, and the active column is the column with the
-    largest correlation.
+    Hypotheses: X is 20 × 40, and k = 6. In each step the check takes two LASSO solutions β, one at the
+    penalty λ* and one at a smaller penalty with the same active column. Both must satisfy the KKT conditions
+    on all columns. The active column must be the one with the largest correlation.
 
     Tolerance: The tolerance is the rounding error of each correlation and coefficient, a multiple of n·eps.
     sparselin/verification/gaussian_sweep.py derives it.
@@ -170,12 +182,13 @@ def test_a_million_designs(check):
 def test_the_same_choices(check):
     """For linear regression, Sequential LASSO is equivalent to OMP.
 
-    Hypotheses: “Equivalent” is read as: in each step, the two methods may select the same features from the
-    same S with λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0.
+    Hypotheses: “Equivalent” is read as follows. If the features S are selected and λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0,
+    the two methods may select the same features next. P_S^⊥ is the projection onto the orthogonal complement
+    of the columns in S.
 
     Instead: Every feature that Sequential LASSO may select, OMP may select too. The converse holds if only
     one column has the largest correlation. In a tie, Sequential LASSO selects from A(S), the features that
-    are nonzero in some solution just below λ*(S), which may be fewer than the tied ones.
+    are nonzero in some solution just below λ*(S), which may be a strict subset of the tied features.
 
     Consequences: Guarantees of OMP that hold however ties are broken are also guarantees of Sequential LASSO.
 
@@ -202,10 +215,10 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Return whether the package's tied set T and entering set A(∅) are right; with `smaller`, also whether
-    A(∅) ≠ T.
+    """Return whether the package finds the right tied features and the right entering features, for S = ∅.
 
-    The correct sets come from the list of all vertices.
+    The right sets come from the list of all vertices. If `smaller`, also require that some tied feature does
+    not enter.
     """
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
@@ -218,9 +231,10 @@ def test_the_set_can_be_strictly_smaller(check):
     """If several features attain ‖XᵀP_S^⊥y‖∞, Sequential LASSO may choose the next feature from a
     strictly smaller set than OMP.
 
-    Hypotheses: The statement is about existence. The check takes X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y =
-    (1, 1, −1), S = ∅. For y = (1, 1, 1), it also takes all pairs and all independent triples of integer
-    columns of length 3 with equal ⟨X_i, y⟩ > 0.
+    Hypotheses: The statement is about existence, so one design suffices. The check takes X = [[3, 0, 2], [0,
+    3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅. For y = (1, 1, 1), it also takes all pairs and all independent
+    triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
     """
     check.over([(TIED_X, TIED_Y)], lambda design: as_enumerated(*design, smaller=True))
     # two tied columns of equal length are both active, v ∝ (1, 1); of three, one may be inactive
@@ -239,8 +253,7 @@ def test_the_set_can_be_strictly_smaller(check):
 
 
 def noise_for(X, y):
-    """Return a random generator that depends only on the design, so that a failing design can be made
-    smaller."""
+    """Return a random generator whose seed depends only on the design (X, y)."""
     return np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
 
 
@@ -255,7 +268,8 @@ def test_noise_breaks_ties(check):
     steps.
 
     Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise only in y does not break the
-    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and breaks all others.
+    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, where P_S^⊥ projects off the selected columns. It breaks
+    all other ties.
 
     Unchecked: The number of tied features in later steps is not checked, nor is noise only in X.
     """
@@ -291,9 +305,11 @@ def test_noise_breaks_ties(check):
 )
 @mutants("sl.sequential_lasso")
 def test_how_often_features_tie(check):
-    """In practice it rarely happens that several features attain ‖XᵀP_S^⊥y‖∞.
+    """In practice it rarely happens that several features attain the largest correlation ‖XᵀP_S^⊥y‖∞ with the
+    residual P_S^⊥y.
 
-    Hypotheses: n = 20, d = 40, k = 6. The entries are Gaussian, ±1, or 0/1 with a 0/1 response.
+    Hypotheses: n = 20, d = 40, k = 6. The entries of X are Gaussian, ±1, or 0 and 1; in the third case y has
+    the entries 0 and 1 too.
 
     Tolerance: Features are tied if their correlations agree to rounding, as in sl.sequential_lasso.
     """
@@ -327,8 +343,8 @@ def test_the_citation(check):
     """Luo and Chen (2014) showed that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
     sparse and ε ~ N(0, σI_n). Their regime has d exponential in n.
 
-    Hypotheses: The sentence is a citation.
+    Hypotheses: Luo and Chen state hypotheses of their own, which the paper repeats only in part.
 
-    Unchecked: The cited result is asymptotic and is not checked. Whatever its hypotheses are, Theorem 3.3
-    gives the equivalence for every design, corrected for ties.
+    Unchecked: The cited result is asymptotic and is not checked. It is not needed: by Theorem 3.3, every
+    feature that Sequential LASSO may select is one that OMP may select, for every design and response.
     """

@@ -2,32 +2,33 @@
 
 *Sequential Attention for Feature Selection* needs one λ₀ < λ* such that the next feature keeps the largest
 correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). Here the largest such interval, (λ₂,
-λ*), is computed and compared with the interval that the proof gives.
+λ*), is computed and compared with the interval (λ₀, λ*) that the proof gives.
 
-Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
-sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. Let A be the set of the i ∈
-T for which v_i > 0 in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The
-penalty is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next,
-it becomes active at ε = ρ_j:
+Notation. S is the set of the features selected so far, P_S^⊥ the projection onto the orthogonal complement of
+their columns, and S̄ the set of the other features. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i|
+= λ*}. Let Z have the columns sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² −
+1ᵀv. A is the set of the indices i ∈ T for which some solution has v_i > 0. Let u* = Zv, h = Xᵀu*, g_i = |h_i|
+≥ 1 on T, and q_j = ‖X_j‖‖r‖. The penalty is λ = λ* − ε, and p = y − Xβ is the residual of a solution β of the
+LASSO with this penalty on S̄. If column j becomes active next, it becomes active at ε = ρ_j:
 
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
     ε₀ = min(1, (λ* − |c_j|)/(λ* + q_j), 2λ*/(λ* + q_i)),                          λ₀ = (1 − ε₀)λ*,
     ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*.
 
-The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε₀. The same numbers give a larger
-value, ε₁, and ε₂ is the exact value.
+The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 uses the length ε₀λ*. From the same numbers,
+λ*, |c_j| and q_j, follows the larger length ε₁λ*. The exact length of the window is ε₂.
 
 Proofs: docs/proofs/window_length.md. In short: β with β_T = s∘(εv), s = sign(c_T), has the residual r − εu*.
-This β is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a
-bound that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds
-h_j in terms of c_j and q_j.
+This β is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side minus the right side is
+convex in ε and at most 0 at ε = 0. So if the inequality fails at some ε, it also fails at every larger ε.
+Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds h_j in terms of c_j and q_j.
 
-The checks are exact: `segment` lists the vertices of the nonnegative least squares problem for v, the KKT
-conditions are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ may differ
-by 1e-9λ*. The reason is that an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by
-this error, divided by (λ* − |c_j|)/λ*. For these integers the quotient is below 1e-9λ* (κ < 10³, ‖X_j‖‖y‖ <
-10³λ*, margins > 10⁻³).
+The checks are exact. The helper `segment` lists the vertices of the nonnegative least squares problem for v.
+The KKT conditions are evaluated in fractions, and inequalities of the form a√b ≥ K are decided by squaring.
+The package's λ₂ and λ₀ may differ from the exact ones by 1e-9λ*. The reason is that an error of at most
+8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by this error, divided by (λ* − |c_j|)/λ*. For these
+integers the quotient is below 1e-9λ* (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
 """
 
 import math
@@ -54,8 +55,11 @@ KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
 
 @st.composite
 def steps(draw, equal_norms=False):
-    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and at most five
-    tied columns.
+    """Draw a step of Sequential LASSO: a design X, a response y and a set S of selected features.
+
+    All entries are small integers. Some columns are zero or equal to others, and the columns of S may be
+    dependent. At least one feature has a nonzero correlation with the residual, and at most five tie for the
+    largest correlation.
     """
     X, y, S = draw(selections(dependent=True))
     if equal_norms:
@@ -66,8 +70,12 @@ def steps(draw, equal_norms=False):
 
 
 class Window:
-    """The quantities of this module, exactly. `root` holds ρ_j for every column j that has a ρ_j, `norm2`
-    holds q_j², and `left_out` holds T∖A.
+    """The window (λ₂, λ*) of one step, in exact arithmetic: the interval of penalties on which the same
+    features are active.
+
+    A feature j that is inactive just below λ* can become active at the penalty λ* − `root[j]`; without an
+    entry in `root` it cannot. `norm2[j]` is ‖X_j‖²‖r‖², r the residual of y on the selected columns.
+    `left_out` has the features that attain the largest correlation but do not become active at λ*.
     """
 
     def __init__(self, X, y, S=()):
@@ -82,17 +90,25 @@ class Window:
         self.eps = min([self.lam, *self.root.values()])
 
     def excess(self, j, eps):
-        """Return |c_j − εh_j| − (λ* − ε), which the KKT conditions require to be ≤ 0."""
+        """Return |⟨X_j, p⟩| − λ, where p is the residual at the penalty λ = λ* − ε.
+
+        The residual is that of the solution just below λ*, continued linearly in ε. By the KKT conditions for
+        an unselected feature j, the result must be ≤ 0.
+        """
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Return whether ε ≥ ε₀λ*, the length of the proof's window (or, if strict, ε > ε₀λ*), exactly."""
+        """Return whether `eps` is at least the length λ* − λ₀ of the window in the proof of Lemma 3.4,
+        exactly.
+
+        If `strictly`, return whether it is larger.
+        """
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
 
     def proof_lower(self):
-        """Return λ₀, the lower end of the proof's window, up to rounding."""
+        """Return the lower end λ₀ of the window in the proof of Lemma 3.4, up to rounding."""
         lam = real(self.lam)
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]
@@ -100,14 +116,17 @@ class Window:
 
 
 def at_least(a, b2, K, strictly=False):
-    """Return whether a√b2 ≥ K (or, if strict, > K), for a ≥ 0."""
+    """Return whether a√b2 ≥ K, for a ≥ 0, exactly. If `strictly`, return whether a√b2 > K."""
     if strictly:
         return K < 0 or a * a * b2 > K * K
     return K <= 0 or a * a * b2 >= K * K
 
 
 def agrees(entry, window):
-    """Return whether the package's λ*, T, A and λ₂ agree with those of a `Window`."""
+    """Return whether the package finds the exact tied features, active features, and window (λ₂, λ*).
+
+    On the window the same features are active. Both ends may differ by 1e-9λ*.
+    """
     lam = real(window.lam)
     return (
         entry.tied == window.T
@@ -118,8 +137,12 @@ def agrees(entry, window):
 
 
 def solves_inside(X, y, S, window):
-    """Return whether the solution has the support A for ε < ε₂, in the notation of the module. Then also
-    |⟨X_j, p⟩| < λ must hold for j off T ∪ S, and for j with g_j > 1.
+    """Return whether, at three penalties inside the window, exactly the active features are nonzero off S.
+
+    S is the set of selected features. The active features are those that become nonzero just below λ*. The
+    correlation with the residual must be smaller than the penalty for two kinds of features: those that do
+    not attain the largest correlation at λ*, and the inactive tied features whose bound is not an equality on
+    the whole window.
     """
     strict = [*window.outside, *(j for j in window.left_out if abs(window.h[j]) > 1)]
     for share in (fmpq(1, 1000), HALF, fmpq(999, 1000)):
@@ -132,8 +155,11 @@ def solves_inside(X, y, S, window):
 
 
 def fails_beyond(window):
-    """Return whether the window ends at ε₂, in the notation of the module. Some column outside A ∪ S must
-    have |⟨X_j, p⟩| = λ at ε = ε₂, and at each larger ε some column must have |⟨X_j, p⟩| > λ.
+    """Return whether the set of active features changes at the lower end λ₂ of the window of one step.
+
+    At λ₂ the correlation of some inactive column with the residual must equal the penalty. At three smaller
+    penalties λ, the correlation of some inactive column must exceed λ, so that the solution with the old
+    support is no longer optimal.
     """
     later = [window.eps + share * (window.lam - window.eps) for share in (fmpq(1, 1000), HALF, fmpq(1))]
     return any(window.excess(j, window.eps) == 0 for j in window.root) and all(
@@ -144,12 +170,15 @@ def fails_beyond(window):
 @claim("ours-window-sharp", THEOREM[1], "proof, exact", HOLDS, ci_cases=25, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_exactly_where_the_support_is_A(check):
-    """Some solution β at λ has its support in A(S) ∪ S if and only if λ ∈ [λ₂, λ*]. For λ ∈ (λ₂, λ*) every
-    solution has its support there, and one solution is nonzero on all of A(S). If λ₂ > 0, then at λ = λ₂ some
-    column j outside A(S) ∪ S has |⟨X_j, y − Xβ⟩| = λ.
+    """At the penalty λ, some solution β of Sequential LASSO has its support in A(S) ∪ S if and only if λ ∈
+    [λ₂, λ*]. For λ ∈ (λ₂, λ*) every solution has its support in A(S) ∪ S, and one solution is nonzero on all
+    of A(S). If λ₂ > 0, then at λ = λ₂ some column j outside A(S) ∪ S has |⟨X_j, y − Xβ⟩| = λ.
 
-    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0 and 0 ≤ λ ≤ λ*. The columns are arbitrary (zero, equal, in the span of
-    S), and S may be dependent. A(S) is the set of features that are nonzero in some solution just below λ*.
+    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0 and 0 ≤ λ ≤ λ*. S is the set of selected features. λ₂ is the least λ ≥ 0
+    down to which the solution just below λ*, continued linearly in λ, satisfies the KKT conditions. The
+    columns are arbitrary (zero, equal, in the span of X_S), and those of S may be dependent. A(S) is the set
+    of features that are nonzero in some solution just below λ*. P_S^⊥ is the projection onto the orthogonal
+    complement of the columns in S.
     """
     ended = []
 
@@ -175,8 +204,13 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
 
 
 def within_bounds(window, j):
-    """Return whether ρ_j is at least the term of ε₁ at j, exactly, and h_j obeys the sphere's bound (notation
-    of the module).
+    """Return whether feature j obeys the two inequalities from which the lower bound λ₁ ≥ λ₂ is derived,
+    exactly.
+
+    The penalty at which j can become active must be at least as far below λ* as its term in the bound says.
+    For a feature that does not attain the largest correlation, ⟨X_j, u*⟩ must also be as close to c_j/(2λ*)
+    as ⟨u*, r/λ* − u*⟩ = 0 implies. Here r is the residual, c_j = ⟨X_j, r⟩, and −u* the derivative of the
+    residual of the LASSO solution as the penalty decreases from λ*.
     """
     lam, c, root = window.lam, abs(window.c[j]), window.root[j]
     if j in window.left_out:
@@ -190,17 +224,21 @@ def within_bounds(window, j):
 @claim("ours-window-contains", THEOREM[2], "proof, exact", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_the_window_contains_that_of_the_proof(check):
-    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0. Here (λ₂, λ*) is as in
-    ours-window-sharp, λ₀ = (1 − ε₀)λ* is the λ₀ of `proof_lower`, λ₁ = (1 − ε₁)λ* and, with r = P_S^⊥y and c
-    = Xᵀr,
+    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0. Here (λ₂, λ*) is the largest interval
+    of penalties on which exactly the features of A(S) are nonzero off S. The proof of Lemma 3.4 gives the
+    smaller interval (λ₀, λ*). With r = P_S^⊥y and c = Xᵀr,
 
-        ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
+        λ₀ = (1 − ε₀)λ*,   ε₀ = min(1, (λ* − |c_j|)/(λ* + ‖X_j‖‖r‖), 2λ*/(λ* + ‖X_i‖‖r‖)),
+        λ₁ = (1 − ε₁)λ*,   ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖), 4λ*/(3λ* + ‖X_i‖‖r‖)).
 
-    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, and the columns and S are
-    arbitrary.
+    The minima are over j ∉ T ∪ S and over i ∈ T.
 
-    Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof, and also on the
-    longer interval (λ₁, λ*), which is computed from the same numbers.
+    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, and A(S) is the set of features
+    that are nonzero in some solution just below λ*. The columns and the set S of selected features are
+    arbitrary. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
+
+    Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof. It is also A(S) on
+    the longer interval (λ₁, λ*), and ε₁ needs the same numbers as ε₀.
     """
 
     def contains(X, y, S):
@@ -222,9 +260,10 @@ def test_the_window_contains_that_of_the_proof(check):
 
 
 def turned(t, m, tied=False):
-    """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers, with tan(α/2) = t.
+    """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α) and y = (1, 0), with tan(α/2) = t.
 
-    If `tied` is true, X_1 has the sign + in place of −, and the length at which both columns tie.
+    The columns are multiplied by a common number that makes their entries integers. If `tied`, X_1 has the
+    opposite sign, and the length for which both columns have the same inner product with y.
     """
     cos, sin = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
     double = (cos * cos - sin * sin, 2 * sin * cos)
@@ -235,13 +274,17 @@ def turned(t, m, tied=False):
 
 
 def bound(window, j):
-    """Return λ* times the term at j of the module's ε₁, for a rational q_j."""
+    """Return the best lower bound on the distance below λ* at which feature j can become active, exactly.
+
+    The bound uses λ*, |c_j| and ‖X_j‖‖r‖ only, where c_j = ⟨X_j, r⟩ and r is the residual. The product
+    ‖X_j‖‖r‖ must be rational.
+    """
     lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
     return 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
 
 
 def root_of_square(q):
-    """Return √q of a rational square."""
+    """Return √q, for a rational number q that is the square of a rational number."""
     p, s = math.isqrt(int(q.p)), math.isqrt(int(q.q))
     if p * p != q.p or s * s != q.q:
         raise ValueError(f"{q} is no square")
@@ -249,8 +292,9 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Return whether the window of a design of two columns ends at ρ_1, and ρ_1 is λ* times the term for
-    column 1 in the module's ε₁.
+    """Return whether the window of a design with two columns is exactly as long as the best lower bound says.
+
+    The window must end before λ = 0, and the package must find the same window.
     """
     X, y = design
     window = Window(X, y)
@@ -259,15 +303,23 @@ def exactly_at_the_bound(design):
 
 
 def without_event(t, m):
-    """Return the design X_0 = mX_1, for which h_0 = c_0/λ*, and no event occurs, for every |c|/q = cos α."""
+    """Return whether X_0 = mX_1 gives the window (0, λ*), in which no second feature becomes active.
+
+    X_1 and y enclose the angle α, tan(α/2) = t.
+    """
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     window = Window(X := np.column_stack([m * x0, x0]), y)
     return agrees(sl.first_entry(X, y), window) and window.eps == window.lam
 
 
 def parallel_to_y(t, s):
-    """Return X_1 ∥ y with c_1 = q_1 = sλ*, so that ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which
-    tends to 1."""
+    """Return whether, for X_1 parallel to y, the window is longer than its lower bound by the factor that is
+    claimed.
+
+    With c_i = ⟨X_i, y⟩, λ* = c_0, c_1 = sλ* and the angle α between X_0 and y, tan(α/2) = t, the window has
+    the length λ*(1 − s)/(1 − s·cos²α). The lower bound is λ*(1 − s). The quotient tends to 1 as α tends to
+    90°.
+    """
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     p, q = int(s.p), int(s.q)
     window = Window(X := np.column_stack([q * x0, [p * x0[0], 0.0]]), y)
@@ -277,15 +329,19 @@ def parallel_to_y(t, s):
 
 
 def many_times_longer(m):
-    """Return X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0), for which λ₂ = 0 and ε₀ = 1/N."""
+    """Return whether the window (λ₂, λ*) is N = m² + 1 times as long as the window in the proof of Lemma 3.4.
+
+    The design is X_0 = (N, 0), X_1 = (m² − 1, 2m), y = (1, 0). Its window ends at λ₂ = 0, and the window of
+    the proof has the length λ*/N.
+    """
     X, y, N = np.array([[m * m + 1.0, m * m - 1.0], [0.0, 2.0 * m]]), np.array([1.0, 0.0]), m * m + 1
     window, entry = Window(X, y), sl.first_entry(X, y)
     return window.eps == window.lam == N and abs(ratio(entry) - N) <= CLOSE * N
 
 
 def ratio(entry):
-    """Return the package's value of ε₂/(ε₀λ*), the length of the window divided by that of the proof's
-    window.
+    """Return the length of the exact window divided by the length of the proof's window, as the package finds
+    them.
     """
     return (entry.lam_star - entry.window_lower) / (entry.lam_star - entry.proof_lower)
 
@@ -293,19 +349,23 @@ def ratio(entry):
 @claim("ours-window-best-bound", THEOREM[3], "proof, exact", HOLDS, cases=200, ci_cases=20, tolerance=BOTH)
 @mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
-    """Column by column, the ε₁ of ours-window-contains is the best possible. Let ρ_j be the ε at which column
-    j may become active at λ* − ε. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*,
-    |c_j|, ‖X_j‖ and ‖r‖ is larger than the term of ε₁ at j. For j ∉ T ∪ S no upper bound that uses only these
-    four numbers is below 1, as designs of two columns show. The term is attained, except that for |c_j| =
-    ‖X_j‖‖r‖ > 0 it is a limit.
+    """Column by column, the lower bound ε₁ on the relative length of the window is the best possible. The
+    window is the largest interval (λ₂, λ*) of penalties on which the same features are active. ε₁ is the
+    least of 1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, and 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T
+    (ledger id ours-window-contains). Let ρ_j be the number for which column j may become active at the
+    penalty λ* − ρ_j. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*, |c_j|, ‖X_j‖
+    and ‖r‖ is larger than the term of ε₁ at j. The term is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it
+    is a limit. For j ∉ T ∪ S, no upper bound on ρ_j/λ* that uses only these numbers is below 1; two columns
+    suffice to show this.
 
-    So each term of the proof's ε₀ is at least half of the best bound that these four numbers allow. All
-    columns together imply more: (4, 3) and (0, 5) with y = (1, 0) have ε₁ = 8/13, but together they imply
-    5/8. With ε₂ = λ* − λ₂, the quotient ε₂/(ε₀λ*) is unbounded, even if the columns and y have length 1 and y
-    is one of them.
+    So the term of each column in the ε₀ of the proof of Lemma 3.4 is at least half of the best bound that
+    these four numbers allow. All columns together can imply more: the columns (4, 3) and (0, 5) with y = (1,
+    0) have ε₁ = 8/13, but together they imply 5/8. Let ε₂ = λ* − λ₂ be the length of the window. The quotient
+    ε₂/(ε₀λ*) is unbounded, even if the columns and y have length 1 and y is one of the columns.
 
     Hypotheses: S = ∅, r = y, c = Xᵀy, λ* = max|c_j|, T is the set of features that attain λ*, and A ⊆ T is
-    active just below λ*. The check takes families with rational cos α, sin α.
+    the set of features that are active just below λ*. The check takes families of designs whose angles have a
+    rational sine and cosine.
     """
     wide = [t for t in SLOPES if t * t + 2 * t >= 1]  # α ≥ 45°: c_1 ≥ 0
     steep = [t for t in SLOPES if t * t + 2 * t < 1]
@@ -325,12 +385,18 @@ def test_the_bounds_are_attained(check):
 
 
 def f(t):
-    """Return 2(1 + t²)/((1 − t)(1 + t)³); its minimum over 0 < t < 1 is κ."""
+    """Return f(t) = 2(1 + t²)/((1 − t)(1 + t)³).
+
+    The minimum of f over 0 < t < 1 is the constant κ = 1.4033….
+    """
     return 2 * (1 + t * t) / ((1 - t) * (1 + t) ** 3)
 
 
 def kappa():
-    """Return a ball around f at the only zero of t³ − t² + 3t − 1, whose derivative is positive."""
+    """Return a ball around κ, the minimum of f(t) = 2(1 + t²)/((1 − t)(1 + t)³) over 0 < t < 1.
+
+    The minimum is at the only zero of t³ − t² + 3t − 1, which bisection finds.
+    """
     low, high = fmpq(0), fmpq(1)
     for _ in range(60):
         t = (low + high) / 2
@@ -339,8 +405,12 @@ def kappa():
 
 
 def triangle(t):
-    """Check X_0 = (N, 0), X_1 = (−b, a), y = (a, b) of length N: ε₀ = a/(a + N), ε₂ = f(t)ε₀λ*, tan(α/2) =
-    t."""
+    """Check a design of two columns of length N whose window is f(t) times as long as the window of the
+    proof.
+
+    The columns are (N, 0) and (−b, a), and y = (a, b), where t = tan(α/2) for the angle α between y and (N,
+    0). The proof of Lemma 3.4 gives the length ε₀λ*, ε₀ = a/(a + N). f(t) = 2(1 + t²)/((1 − t)(1 + t)³).
+    """
     p, q = int(t.p), int(t.q)
     a, b, N = q * q - p * p, 2 * p * q, q * q + p * p
     X, y = np.array([[N, -b], [0.0, a]]), np.array([a, b], float)
@@ -353,7 +423,12 @@ def triangle(t):
 
 
 def close_to_one(M):
-    """Check (M, 4, ±3), (M, 5, 0), y = (1, 0, 0): T = {0, 1, 2}, A = {0, 1}, ε₂ < (1 + 13/M²)ε₀λ*."""
+    """Check a design whose window is longer than the window of the proof, but by less than the factor 1 +
+    13/M².
+
+    The columns are (M, 4, ±3) and (M, 5, 0), and y = (1, 0, 0). All three columns have the same correlation,
+    and only the first two become active just below λ*.
+    """
     X, y = np.array([[M, M, M], [4.0, 4.0, 5.0], [3.0, -3.0, 0.0]]), np.array([1.0, 0.0, 0.0])
     window = Window(X, y)
     return (
@@ -367,17 +442,21 @@ def close_to_one(M):
 @claim("ours-window-unit-ratio", THEOREM[4], "proof, exact, interval", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_with_unit_columns_the_window_is_two_fifths_longer(check):
-    """For unit columns, c = Xᵀr and every j ∉ T ∪ S,
+    """Let ρ_j be the number for which column j may become active at the penalty λ* − ρ_j. For unit columns, c
+    = Xᵀr and every j ∉ T ∪ S,
 
-        ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,
+        ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033….
 
-    so ε₂ ≥ κε₀λ*, unless the first event is on T∖A or every column is in T ∪ S. κ is attained in the plane;
-    the triangle with sides 3, 4, 5 has the ratio 45/32. If the first event is on T∖A, the ratio can be
-    arbitrarily close to 1.
+    So the window, the largest interval of penalties on which the same features are active, is at least κ
+    times as long as the window in the proof of Lemma 3.4. There are two exceptions: the first column that
+    becomes active below λ* is in T∖A, or every column is in T ∪ S. In the first case the ratio of the lengths
+    can be arbitrarily close to 1. κ is attained by two columns in the plane; the triangle with sides 3, 4, 5
+    has the ratio 45/32.
 
-    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary.
-    ε₂, ε₀ and ρ_j are as in ours-window-best-bound. ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough in place of unit
-    columns.
+    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary. A
+    = A(S) ⊆ T is the set of features that are active just below λ*. In place of unit columns, it is enough
+    that ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A. P_S^⊥ is the projection onto the orthogonal complement of the columns in
+    S.
     """
 
     def gains(X, y, S):
@@ -399,8 +478,9 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
 @claim("ours-window-margin", THEOREM[5], "proof, exact", HOLDS, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_as_long_as_the_margin(check):
-    """Let c = Xᵀr. Over j ∉ T ∪ S let μ = 1 − max|c_j|/λ* be the relative margin, η = max|⟨X_j, u*⟩| and
-    Q = max‖X_j‖‖r‖/λ*. Let G = max g over T∖A (G = 1 if T∖A = ∅). Then
+    """The relative length 1 − λ₂/λ* of the selection window is bounded by the relative margin μ on both
+    sides. Let c = Xᵀr. With maxima over j ∉ T ∪ S, let μ = 1 − max|c_j|/λ*, η = max|⟨X_j, u*⟩| and Q =
+    max‖X_j‖‖r‖/λ*. Let G be the largest |⟨X_i, u*⟩| over i ∈ T∖A (G = 1 if T∖A = ∅). Then
 
         min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the second inequality if η < 1,
 
@@ -408,9 +488,11 @@ def test_the_window_is_as_long_as_the_margin(check):
 
         1 − λ₂/λ* ≥ 2μ/(1 + μ + Q).
 
-    Hypotheses: λ* = max|c_j| > 0, r = P_S^⊥y, and the columns and S are arbitrary; T, A, u* = Zv and g_i =
-    |⟨X_i, u*⟩| are as in this file. For S = ∅, unit columns and T = {i}, η is at most the coherence max|⟨X_j,
-    X_i⟩|.
+    Hypotheses: λ* = max|c_j| > 0, r = P_S^⊥y, and the columns and the set S of selected features are
+    arbitrary. T is the set of features that attain λ*, and A = A(S) ⊆ T the set of features that are active
+    just below λ*. The residual of the LASSO solution at λ* − ε is r − εu*, for small ε > 0. For S = ∅, unit
+    columns and T = {i}, η is at most the coherence max|⟨X_j, X_i⟩|. P_S^⊥ is the projection onto the
+    orthogonal complement of the columns in S.
 
     Unchecked: The check does not show that the margin alone gives no upper bound; ours-window-best-bound
     implies this.
@@ -441,14 +523,15 @@ def test_the_window_is_as_long_as_the_margin(check):
 @claim("ours-window-unit-columns", "Theorem 3.3 without its hypotheses", "proof, exact", HOLDS)
 @mutants("sl.first_entry", "sl.sequential_lasso")
 def test_unit_columns_are_not_needed(check):
-    """At every step of Sequential LASSO, A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. No member of A(S) is
-    in the span of X_S. Both statements hold for all lengths of the columns and of y.
+    """At every step of Sequential LASSO, A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. Here S is the set of
+    the selected features, and A(S) the set of the features that are nonzero in some solution just below λ*.
+    No member of A(S) is in the span of X_S. Both statements hold for all lengths of the columns and of y.
 
     Hypotheses: λ* = max|⟨X_i, P_S^⊥y⟩| > 0; integer designs with zero, equal and dependent columns of many
-    lengths.
+    lengths. P_S^⊥ is the projection onto the orthogonal complement of the columns in S.
 
-    Consequences: Theorem 3.3 holds for every design. Lengths of columns change T, and the picks of OMP
-    likewise.
+    Consequences: Theorem 3.3 (Sequential LASSO selects features as OMP does) holds for every design. If the
+    lengths of the columns change, T changes, and so do the features that both methods select.
     """
 
     def within_the_tied(selection):
@@ -474,13 +557,15 @@ def test_unit_columns_are_not_needed(check):
 @claim("ours-window-measured", NUMBER, "float", EMPIRICAL, cases=200, ci_cases=20)
 @mutants("sl.first_entry")
 def test_how_much_the_proof_gives_away(check):
-    """At the median the true window is about 4 times as long as the proof's window on gaussian designs, and
-    25 times on random walks, whose columns are highly correlated.
+    """At the median, the largest selection window (λ₂, λ*) is about 4 times as long as the window (λ₀, λ*) of
+    the proof of Lemma 3.4 on Gaussian designs. On random walks, whose columns are highly correlated, it is 25
+    times as long.
 
-    Hypotheses: n = 60, d = 120, and OMP takes five steps. The unit columns are gaussian or random walks.
+    Hypotheses: n = 60, d = 120, and OMP takes five steps. The columns have length 1, and are Gaussian or
+    random walks.
 
-    Tolerance: There is none, because every ratio of the two lengths is above κ = 1.4033…
-    (ours-window-unit-ratio) by more than rounding errors.
+    Tolerance: There is none. Every ratio of the two lengths is above the proved bound κ = 1.4033… by more
+    than rounding errors.
     """
     for name, ensemble in (
         ("gaussian designs", sl.ensembles.gaussian),
@@ -504,7 +589,11 @@ def test_how_much_the_proof_gives_away(check):
 
 
 def relative_lengths(X, y, S):
-    """Return ε₀, ε₁ and ε₂/λ* (notation of the module) of a step without ties."""
+    """Return the lengths, divided by λ*, of three windows below λ*, for a step without ties.
+
+    The first is the window of the proof of Lemma 3.4, the second the longer one that the same numbers imply,
+    and the third the exact window.
+    """
     entry = sl.first_entry(X, y, forced=S)
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
     c = np.abs(np.delete(X.T @ r, [*S, *entry.tied])) / entry.lam_star
