@@ -3,6 +3,7 @@
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
+from sparselin.results.flow import FlowAverage, FlowPath
 from sparselin.results.generalized import GeneralizedPath
 from sparselin.results.groups import GroupPath
 from sparselin.results.guarantees import (
@@ -40,6 +41,8 @@ __all__ = [
     "Fit",
     "FittedPath",
     "FloatArray",
+    "FlowAverage",
+    "FlowPath",
     "GeneralizedPath",
     "GreedyMaximum",
     "GroupPath",

@@ -1,0 +1,311 @@
+"""The limit of gradient flow on w∘θ (inverse scale space), from event to event, correct under ties.
+
+S are the features without penalty, whose coefficients are at least squares all the time. Let r = y − Xβ, and
+q(τ) = ∫₀^τ r, so that s = Xᵀq. The flow is ds/dτ = Xᵀr with |s_j| ≤ 1 off S, and β_j ≠ 0 only where
+s_j = sign β_j.
+
+*Events.* Between events β and r are constant, and s is linear in τ. At an event some |s_j| reach 1. The face F
+holds the features with |s_j| = 1; then β minimises ½‖y − Xβ‖² over the β with s_jβ_j ≥ 0 on F and β_j = 0 off
+F ∪ S. The minimiser satisfies, with c = Xᵀr,
+
+    c_j = 0 on S,   s_jc_j ≤ 0 and β_jc_j = 0 on F.
+
+This is nonnegative least squares with some free variables, and the active set method of Lawson and Hanson
+solves it on the factorisation of `Segment`. Features with s_jc_j < 0 leave F, and s_j moves inwards; features
+with c_j = 0 stay in F, even if β_j = 0.
+
+*Errors.* q moves in K = {q : |X_jᵀq| ≤ 1 off S, X_Sᵀq = 0}, and dq/dτ ∈ y − N_K(q), where N_K is the normal
+cone (on the complement of the span of X_S). This is the gradient flow of the convex function that is −yᵀq on K
+and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q differ by
+at most ‖δ‖. Hence errors of events add up and are not multiplied. Step k of length Δ_k adds at most
+
+    Δ_k·e_k + ‖r_k − r_{k−1}‖·t_k,
+
+where e_k bounds the error of r_k, and t_k the error that rounding of step k, and the tie decided at its end,
+make in the time of the event. q is summed in twice the precision; the error of s_j is ‖X_j‖ times the sum of
+these terms, plus the rounding of s_j. The bound is first order in eps. A feature is at the event if its
+interval of arrival times meets that of the first one, and c_j counts as zero as in `Segment`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin._kernels import refinement
+from sparselin.lasso._segment import Segment
+from sparselin.lasso.entry import dependence_moves, largest_support
+from sparselin.linalg.refinement import length_of
+from sparselin.linalg.ties import CHUNK, in_span
+from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, UNIT
+from sparselin.results import FloatArray, IndexArray
+
+# The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at most
+# log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left undecided.
+_NEWTON = 100
+
+
+class Saddle(NamedTuple):
+    """The flow after an event: τ, s (d,), a bound on the errors of s (d,), and β (d,).
+
+    unique : whether β is the only solution on the face.
+    residual : ‖y − Xβ‖.
+    """
+
+    tau: float
+    s: FloatArray
+    s_error: FloatArray
+    coef: FloatArray
+    unique: bool
+    residual: float
+
+
+class Arrival(NamedTuple):
+    """The next event: the step Δ to it in τ, the features that arrive, and the error of rounding in Δ."""
+
+    step: float
+    features: IndexArray
+    time_error: float
+
+
+class Flow(Segment):
+    """The state of the flow between two events.
+
+    The factorisation holds S and the columns P of a vertex of the solutions on the face. `sign` (d,) is s_j on
+    the face F where c_j = 0, and zero elsewhere; `base` has β on S ∪ P and the residual r.
+
+    Attributes
+    ----------
+    tau, s : τ, and s (d,) at the last event.
+    c, c_error : the correlations c = Xᵀr (d,) now, zero on S and on F, and bounds on their errors.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray) -> None:
+        super().__init__(problem, S, False, None)
+        d, n = problem.d, problem.n
+        self.tau, self.s = 0.0, np.zeros(d)
+        self._q, self._q_low, self._q_error = np.zeros(n), np.zeros(n), 0.0
+        self._sum_error = np.zeros(d)  # of s as a sum of rounded c
+        self._fixed = problem.column_norms == 0
+        self._fixed[S] = True
+        self._correlate_all()
+
+    def saddle(self) -> Saddle:
+        """Return the state after the last event."""
+        coef, unique = self._coef()
+        return Saddle(self.tau, self.s.copy(), self._s_error(), coef, unique, length_of(self.base.r))
+
+    def advance(self, arrival: Arrival) -> None:
+        """Go to the next event, the result of `arrival`, and compute β there."""
+        step, T, time_error = arrival
+        above, scale = self.base, float(np.abs(self.c[T]).max())
+        self.tau += step
+        refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
+        self.s += step * self.c
+        self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(self.c))
+        self._q_error += step * self._r_error()
+        np.clip(self.s, -1, 1, out=self.s)
+        self.s[T] = self.sign[T] = np.sign(self.c[T])
+        self._sum_error[T] = 0
+        self._settle(scale)
+        self._q_error += time_error * length_of(self.base.r - above.r)
+        self._correlate_all()
+
+    def restart(self, pick: int) -> None:
+        """Set s to zero and add the pick to S, the features without penalty."""
+        for j in self._active():
+            self.qr.remove(j)
+        self.sound &= self.qr.append(pick)
+        self.free, self.unpenalized = list(self.qr.index), np.append(self.unpenalized, pick)
+        self._fixed[pick] = True
+        for array in (self.sign, self.s, self._q, self._q_low, self._sum_error):
+            array[:] = 0
+        self._q_error = 0.0
+        self._set_base()
+        self._correlate_all()
+
+    def _active(self) -> list[int]:
+        """Return P, the columns of the factorisation that are not in S."""
+        return self.qr.index[len(self.free) :]
+
+    def _correlate_all(self) -> None:
+        """Compute c = Xᵀr and its error bounds; c is zero on S and F, and everywhere if y is fitted."""
+        self.c = self._correlate(self.base.r)
+        self.c_error = self._errors(self.base, self.problem.column_norms)
+        resting = self._fixed | (self.sign != 0) | self.is_fitted()
+        self.c[resting] = self.c_error[resting] = 0
+
+    def _r_error(self) -> float:
+        """Return a bound on the error of r, including that of the products of weighted or scaled data."""
+        error = self.base.r_error
+        if self.problem.is_multiplied:
+            r, y = self._sizes(self.base)
+            error += self.problem.unit * (math.hypot(1.0, self.qr.kappa) * r + y)
+        return error
+
+    def _s_error(self) -> FloatArray:
+        """Return bounds (d,) on the errors of s, which is a sum of rounded c; zero on the face."""
+        error = self._sum_error + self.problem.column_norms * self._q_error
+        return np.where(self.sign != 0, 0, error)
+
+    def arrival(self) -> Arrival | None:
+        """Return the next event.
+
+        Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
+        features whose interval meets that of the first one are measured in twice the precision, until none is
+        new. Returns None if no feature moves: the flow is at rest.
+        """
+        s, s_error = self.s.copy(), self._s_error()
+        moving, fresh = self.c_error > 0, np.ones(len(s), bool)
+        while True:
+            size, outward = np.abs(self.c), np.sign(self.c)
+            decided = moving & (size > self.c_error)
+            gap = 1 - np.where(decided, outward * s, np.abs(s))
+            low, high = np.full(len(s), np.inf), np.full(len(s), np.inf)
+            low[moving] = np.maximum(gap - s_error, 0)[moving] / (size + self.c_error)[moving]
+            high[decided] = (gap + s_error)[decided] / (size - self.c_error)[decided]
+            T = np.flatnonzero((low <= high.min()) & (low < np.inf))
+            J = T[fresh[T]]
+            if len(J) == 0:
+                break
+            fresh[J] = False
+            s[J], s_error[J], self.c[J], self.c_error[J] = self._measure(J)
+            moving[J] = self.c[J] != 0
+        if len(T) == 0:
+            return None
+        steps = np.maximum(gap[T], 0) / size[T]
+        step = float(steps.min())
+        self.sound &= self._is_small(s_error[T] + step * self.c_error[T], 1.0)
+        rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
+        return Arrival(step, T, float((rounding / size[T]).max()))
+
+    def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return s_J and c_J in twice the precision, each with error bounds.
+
+        If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are zero.
+        """
+        norms, s = self.problem.column_norms[J], np.empty(len(J))
+        for start in range(0, len(J), CHUNK):
+            X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
+            s[start : start + CHUNK] = refinement.correlations(X, self._q, self._q_low)
+        s_error = norms * (self._q_error + self.problem.rounding() * EPS * length_of(self._q))
+        c, c_error = self._accurate_c(self.base, J)
+        zero = np.abs(c) <= c_error
+        maybe = np.flatnonzero(~zero & (np.abs(c) <= self._span_error()[J]))
+        zero[maybe] = in_span(self.qr, J[maybe])[0]
+        c[zero] = c_error[zero] = 0
+        return s, s_error + 2 * EPS * np.abs(s), c, c_error
+
+    def _settle(self, scale: float) -> None:
+        """Find β on the face, and remove the features with s_jc_j < 0 from the face.
+
+        The method is that of Lawson and Hanson. Each entry decreases ‖r‖, and ‖r‖ is a function of P, so no P
+        occurs twice. Errors of c must be small compared with `scale`.
+        """
+        seen, rejected = {frozenset(self._active())}, set[int]()
+        while True:
+            F = np.setdiff1d(np.flatnonzero(self.sign), self.qr.index)
+            c, error = self._accurate_c(self.base, F)
+            if self.problem.is_multiplied:
+                error = error + self._products_error(self.base, F)
+            if self.is_fitted():
+                c = np.zeros(len(F))
+            excess = (self.sign[F] * c - error) / self.problem.column_norms[F]
+            excess[np.isin(F, list(rejected))] = 0
+            if not (excess > 0).any():
+                break
+            j, feasible = int(F[np.argmax(excess)]), self.base.x
+            if self.qr.append(j):
+                self._descend(np.append(feasible, 0.0))
+            if j not in self.qr.index:
+                rejected.add(j)
+                continue
+            P = frozenset(self._active())
+            self.sound &= P not in seen
+            if not self.sound:
+                return
+            seen.add(P)
+            rejected.clear()
+        leaving = self.sign[F] * c < -error
+        leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
+        self.sound &= self._is_small(error, scale)
+        self.sign[F[leaving]] = 0
+
+    def _descend(self, beta: FloatArray) -> None:
+        """Move from a feasible β on S ∪ P to least squares; columns whose s_jβ_j becomes zero leave P."""
+        while True:
+            self._set_base()
+            P, inside = np.array(self._active(), np.intp), slice(len(self.free), None)
+            goal = self.base.x[inside]
+            error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._beta0_error()
+            new, old = self.sign[P] * goal, self.sign[P] * beta[inside]
+            falling = new <= error
+            if not falling.any():
+                return
+            step = np.where(falling, 1.0, np.inf)
+            negative = falling & (new < 0)
+            step[negative] = np.maximum(old[negative], 0) / (np.maximum(old, 0) - new)[negative]
+            first = int(np.argmin(step))
+            beta = np.delete(beta + step[first] * (self.base.x - beta), first + len(self.free))
+            self.qr.remove(int(P[first]))
+
+    def _coef(self) -> tuple[FloatArray, bool]:
+        """Return β (d,) and whether it is unique.
+
+        If columns of the face are dependent, β is the limit of the flow from equal α: of all solutions the one
+        of largest −Σ|β_j| log|β_j|, whose support is the largest.
+        """
+        P, coef = self._active(), np.zeros(self.problem.d)
+        coef[self.qr.index] = self.base.x
+        resting = np.setdiff1d(np.flatnonzero(self.sign), P).tolist()
+        dependent = [j for j in resting if not self.qr.append(j)]
+        unique = True
+        if dependent:
+            J, moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
+            inside = np.isin(J, self.free, invert=True)
+            where = np.array(J)[inside]
+            v = largest_support(np.maximum(self.sign[where] * coef[where], 0), moves[inside])
+            unique = v is not None and int(np.count_nonzero(v)) == len(P)
+            if not unique:
+                v = None if v is None else _largest_entropy(v, moves[inside])
+                self.sound &= v is not None
+                if v is not None:
+                    coef[where] = self.sign[where] * v
+                    coef[self.free] += moves[~inside] @ v[-len(dependent) :]
+        for j in set(resting) - set(dependent):
+            self.qr.remove(j)
+        return coef, unique
+
+
+def _largest_entropy(v: FloatArray, N: FloatArray) -> FloatArray | None:
+    """Return the v + Nx ≥ 0 of largest entropy −Σ v_i log v_i, over all x; None if it does not converge.
+
+    v : (m,) a vector of this set with the largest support.
+
+    Newton's method on the vectors with this support. The minimiser of Σ v_i log v_i over them exists and is
+    positive there, because the derivative of v log v is −∞ at 0.
+    """
+    positive = v > 0
+    zero = N[~positive]
+    M = N[positive]
+    if zero.size:
+        _, sigma, Vt = np.linalg.svd(zero)
+        M = M @ Vt[int(np.sum(sigma > UNIT * len(N) * sigma[0])) :].T
+    scale = float(v.max())
+    w, change = v[positive] / scale, math.inf
+    for _ in range(_NEWTON):
+        root = np.sqrt(w)
+        x = np.linalg.lstsq(M / root[:, None], -root * (np.log(w) + 1), rcond=None)[0]
+        before, relative = change, M @ x / w
+        change = float(np.abs(relative).max(initial=0))
+        if change <= 0.5 and change >= before / 2:  # only rounding is left
+            break
+        w = w * (1 + relative * min(1.0, 0.9 / max(change, 1e-300)))
+    else:
+        return None
+    out = np.zeros(len(v))
+    out[positive] = w * scale
+    return out
