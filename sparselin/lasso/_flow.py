@@ -4,9 +4,9 @@ S are the features without penalty, whose coefficients are at least squares all 
 q(τ) = ∫₀^τ r, so that s = Xᵀq. The flow is ds/dτ = Xᵀr with |s_j| ≤ 1 off S, and β_j ≠ 0 only where
 s_j = sign β_j.
 
-*Events.* Between events β and r are constant, and s is linear in τ. At an event some |s_j| reach 1. The face F
-holds the features with |s_j| = 1; then β minimises ½‖y − Xβ‖² over the β with s_jβ_j ≥ 0 on F and β_j = 0 off
-F ∪ S. The minimiser satisfies, with c = Xᵀr,
+*Events.* Between events β and r are constant, and s is linear in τ. At an event some |s_j| reach 1. The face
+F holds the features with |s_j| = 1; then β minimises ½‖y − Xβ‖² over the β with s_jβ_j ≥ 0 on F and β_j = 0
+off F ∪ S. The minimiser satisfies, with c = Xᵀr,
 
     c_j = 0 on S,   s_jc_j ≤ 0 and β_jc_j = 0 on F.
 
@@ -15,9 +15,9 @@ solves it on the factorisation of `Segment`. Features with s_jc_j < 0 leave F, a
 with c_j = 0 stay in F, even if β_j = 0.
 
 *Errors.* q moves in K = {q : |X_jᵀq| ≤ 1 off S, X_Sᵀq = 0}, and dq/dτ ∈ y − N_K(q), where N_K is the normal
-cone (on the complement of the span of X_S). This is the gradient flow of the convex function that is −yᵀq on K
-and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q differ by
-at most ‖δ‖. Hence errors of events add up and are not multiplied. Step k of length Δ_k adds at most
+cone (on the complement of the span of X_S). This is the gradient flow of the convex function that is −yᵀq on
+K and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q
+differ by at most ‖δ‖. Hence errors of events add up and are not multiplied. Step k of length Δ_k adds at most
 
     Δ_k·e_k + ‖r_k − r_{k−1}‖·t_k,
 
@@ -37,15 +37,21 @@ import numpy as np
 from sparselin._kernels import refinement
 from sparselin.lasso._segment import Segment
 from sparselin.lasso.entry import dependence_moves, largest_support
+from sparselin.linalg.gathered import GramRows
 from sparselin.linalg.refinement import length_of
 from sparselin.linalg.ties import CHUNK, in_span
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, UNIT
 from sparselin.results import FloatArray, IndexArray
 
-# The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at most
-# log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left undecided.
+# The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at
+# most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
+# undecided.
 _NEWTON = 100
+# With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
+# computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
+# larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
+_FEW, _AHEAD, _ROUGH = 256, 24, 1e-8
 
 
 class Saddle(NamedTuple):
@@ -74,8 +80,8 @@ class Arrival(NamedTuple):
 class Flow(Segment):
     """The state of the flow between two events.
 
-    The factorisation holds S and the columns P of a vertex of the solutions on the face. `sign` (d,) is s_j on
-    the face F where c_j = 0, and zero elsewhere; `base` has β on S ∪ P and the residual r.
+    The factorisation holds S and the columns P of a vertex of the solutions on the face. `sign` (d,) is s_j
+    on the face F where c_j = 0, and zero elsewhere; `base` has β on S ∪ P and the residual r.
 
     Attributes
     ----------
@@ -91,6 +97,8 @@ class Flow(Segment):
         self._sum_error = np.zeros(d)  # of s as a sum of rounded c
         self._fixed = problem.column_norms == 0
         self._fixed[S] = True
+        self._rows = GramRows(self.problem)
+        self.c: FloatArray = np.zeros(d)
         self._correlate_all()
 
     def saddle(self) -> Saddle:
@@ -133,10 +141,33 @@ class Flow(Segment):
 
     def _correlate_all(self) -> None:
         """Compute c = Xᵀr and its error bounds; c is zero on S and F, and everywhere if y is fitted."""
-        self.c = self._correlate(self.base.r)
-        self.c_error = self._errors(self.base, self.problem.column_norms)
+        if not self._correlate_by_rows():
+            self.c = self._correlate(self.base.r)
+            self.c_error = self._errors(self.base, self.problem.column_norms)
         resting = self._fixed | (self.sign != 0) | self.is_fitted()
         self.c[resting] = self.c_error[resting] = 0
+
+    def _correlate_by_rows(self) -> bool:
+        """Compute c = Xᵀy − XᵀX_J·β_J from rows of XᵀX, if this is faster and accurate enough.
+
+        A product of all columns with one vector reads X once. So the rows of columns that may enter soon are
+        computed together with those that are needed now.
+        """
+        problem, J = self.problem, np.array(self.qr.index, np.intp)
+        size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
+        error = problem.rounding() * size * problem.column_norms
+        largest = float(np.abs(self.c).max(initial=0))
+        if not problem.has_columns or problem.d <= _FEW or error.max() > _ROUGH * largest:
+            return False
+        missing = J[self._rows.place[J] < 0]
+        if len(missing):
+            free = np.setdiff1d(np.flatnonzero((self._rows.place < 0) & (self.c != 0)), missing)
+            waits = (1 - np.sign(self.c[free]) * self.s[free]) / np.abs(self.c[free])
+            new = np.concatenate([missing, free[np.argsort(waits)[:_AHEAD]]])
+            self._rows.add(new, problem.block(new).T)
+        G = self._rows.combination(self.base.x[None], J)[1]
+        self.c, self.c_error = problem.Xty - self.base.x @ G[self._rows.place[J]], error
+        return True
 
     def _r_error(self) -> float:
         """Return a bound on the error of r, including that of the products of weighted or scaled data."""
@@ -156,7 +187,8 @@ class Flow(Segment):
 
         Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
         features whose interval meets that of the first one are measured in twice the precision, until none is
-        new. Returns None if no feature moves: the flow is at rest.
+        new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves
+        the event undecided.
         """
         s, s_error = self.s.copy(), self._s_error()
         moving, fresh = self.c_error > 0, np.ones(len(s), bool)
@@ -179,13 +211,16 @@ class Flow(Segment):
         steps = np.maximum(gap[T], 0) / size[T]
         step = float(steps.min())
         self.sound &= self._is_small(s_error[T] + step * self.c_error[T], 1.0)
+        if not self.sound:
+            return None
         rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
         return Arrival(step, T, float((rounding / size[T]).max()))
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return s_J and c_J in twice the precision, each with error bounds.
 
-        If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are zero.
+        If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are
+        zero.
         """
         norms, s = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
@@ -255,8 +290,8 @@ class Flow(Segment):
     def _coef(self) -> tuple[FloatArray, bool]:
         """Return β (d,) and whether it is unique.
 
-        If columns of the face are dependent, β is the limit of the flow from equal α: of all solutions the one
-        of largest −Σ|β_j| log|β_j|, whose support is the largest.
+        If columns of the face are dependent, β is the limit of the flow from equal α: of all solutions the
+        one of largest −Σ|β_j| log|β_j|, whose support is the largest.
         """
         P, coef = self._active(), np.zeros(self.problem.d)
         coef[self.qr.index] = self.base.x

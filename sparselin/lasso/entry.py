@@ -195,8 +195,8 @@ def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> tup
     """Return columns J and the moves of v_J along which Σ_J sign_j·X_j·v_j is constant, one for each column.
 
     J are the columns of the factorisation and the p columns `dependent`, which depend on them linearly. Row i
-    of the moves (|J|, p) belongs to J_i. Move k changes v of the k-th dependent column by 1, and v of no other
-    dependent column.
+    of the moves (|J|, p) belongs to J_i. Move k changes v of the k-th dependent column by 1, and v of no
+    other dependent column.
 
     signs : (d,) the signs of the columns.
     """

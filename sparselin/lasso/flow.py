@@ -30,29 +30,29 @@ def gradient_flow(
 ) -> FlowPath:
     """Compute the limit α → 0 of gradient flow on w∘θ, event by event.
 
-    Train β = w∘θ by gradient flow on ½‖y − Xβ‖² without a penalty, from θ = 0 and w_i = α. Since w_i² − θ_i² = α²
-    is conserved, β_i = (α²/2)·sinh(2∫c_i dt) with c = Xᵀ(y − Xβ). Measure time by τ = t/log(1/α), and let
-    s_i(τ) = ∫₀^τ c_i. As α → 0, the flow tends to the inverse scale space flow
+    Train β = w∘θ by gradient flow on ½‖y − Xβ‖² without a penalty, from θ = 0 and w_i = α. Since w_i² − θ_i²
+    = α² is conserved, β_i = (α²/2)·sinh(2∫c_i dt) with c = Xᵀ(y − Xβ). Measure time by τ = t/log(1/α), and
+    let s_i(τ) = ∫₀^τ c_i. As α → 0, the flow tends to the inverse scale space flow
 
         ds/dτ = Xᵀ(y − Xβ),   s ∈ ∂‖β‖₁,
 
     which means |s_i| ≤ 1, and s_i = sign β_i where β_i ≠ 0. β is constant between events, at which some |s_i|
-    reach 1. Then β becomes the minimiser of ½‖y − Xβ‖² over s_iβ_i ≥ 0 where |s_i| = 1, and β_i = 0 elsewhere.
-    These points are saddles of the loss of (w, θ). No differential equation is solved: the events are computed
-    one by one. The forced features S have no factors: β_S is at least squares all the time, so the flow is that
-    of P_S^⊥X and P_S^⊥y, where P_S^⊥ projects off X_S.
+    reach 1. Then β becomes the minimiser of ½‖y − Xβ‖² over s_iβ_i ≥ 0 where |s_i| = 1, and β_i = 0
+    elsewhere. These points are saddles of the loss of (w, θ). No differential equation is solved: the events
+    are computed one by one. The forced features S have no factors: β_S is at least squares all the time, so
+    the flow is that of P_S^⊥X and P_S^⊥y, where P_S^⊥ projects off X_S.
 
     Uniqueness. s, Xβ and the times are unique. If the columns of {i : |s_i| = 1} are dependent, β may not be.
     Then β is the limit from equal α: the solution of largest −Σ|β_i| log|β_i|, whose support is the largest
     possible. For example, duplicates share equally, and if x₃ = (x₁ + x₂)/2, then β₃ = √(β₁β₂).
 
-    The LASSO. The average β̄ = (1/τ)∫₀^τ β satisfies s(τ) = τ·Xᵀ(y − Xβ̄). So it is a LASSO solution at λ = 1/τ
-    if and only if s_i(τ) = sign β̄_i wherever β̄_i ≠ 0 (`FlowPath.average`).
+    The LASSO. The average β̄ = (1/τ)∫₀^τ β satisfies s(τ) = τ·Xᵀ(y − Xβ̄). So it is a LASSO solution at λ =
+    1/τ if and only if s_i(τ) = sign β̄_i wherever β̄_i ≠ 0 (`FlowPath.average`).
 
-    OMP. With `restart`, the flow starts again from s = 0 after the first event, whose pick joins S; and so on.
-    The pick is the lowest index of the support after the event, which is A(S) of `first_entry`. So the picks are
-    those of `sequential_lasso`, and those of `omp` outside ties. Without `restart` the flow compares
-    correlations that it accumulated, so it may choose otherwise.
+    OMP. With `restart`, the flow starts again from s = 0 after the first event, whose pick joins S; and so
+    on. The pick is the lowest index of the support after the event, which is A(S) of `first_entry`. So the
+    picks are those of `sequential_lasso`, and those of `omp` outside ties. Without `restart` the flow
+    compares correlations that it accumulated, so it may choose otherwise.
 
     Accuracy. The flow is nonexpansive, so the errors of events add up and are not multiplied (`_flow`).
     `FlowPath.s_error` bounds the errors of s. Features that arrive together to these bounds are tied.
@@ -64,7 +64,8 @@ def gradient_flow(
         linearly on the features before it gets the coefficient zero.
     intercept, standardize : fit an intercept, which is at least squares; divide columns by their standard
         deviations (see `Problem`). Then s refers to the standardized columns, and β is in the units of X.
-    max_events : compute at most this many events. A path that is cut off in this way has the status MAX_STEPS.
+    max_events : compute at most this many events. A path that is cut off in this way has the status
+        MAX_STEPS.
     restart : restart the flow after each pick, which is OMP. Then there is an event for each pick.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each event with the path so far; the path stops if it returns True.
@@ -79,12 +80,12 @@ def gradient_flow(
 
     References
     ----------
-    Burger, Gilboa, Osher and Xu, *Nonlinear inverse scale space methods*, 2006. Burger, Möller, Benning and Osher,
-    *An adaptive inverse scale space method for compressed sensing*, 2013: the events. Pesme and Flammarion,
-    *Saddle-to-saddle dynamics in diagonal linear networks*, 2023, and Berthier, *Incremental learning in diagonal
-    linear networks*, 2023: gradient flow on w∘θ visits these points. Osher, Ruan, Xiong, Yao and Yin, *Sparse
-    recovery via differential inclusions*, 2016: statistical properties. Möller and Zhang, *Fast sparse
-    reconstruction: greedy inverse scale space flows*, 2016: relations to OMP.
+    Burger, Gilboa, Osher and Xu, *Nonlinear inverse scale space methods*, 2006. Burger, Möller, Benning and
+    Osher, *An adaptive inverse scale space method for compressed sensing*, 2013: the events. Pesme and
+    Flammarion, *Saddle-to-saddle dynamics in diagonal linear networks*, 2023, and Berthier, *Incremental
+    learning in diagonal linear networks*, 2023: gradient flow on w∘θ visits these points. Osher, Ruan, Xiong,
+    Yao and Yin, *Sparse recovery via differential inclusions*, 2016: statistical properties. Möller and
+    Zhang, *Fast sparse reconstruction: greedy inverse scale space flows*, 2016: relations to OMP.
 
     >>> import numpy as np
     >>> X = np.array([[2.0, 0.6], [0.0, 0.1]])
@@ -98,15 +99,10 @@ def gradient_flow(
     S = problem.unpenalized_columns(forced)
     limit = None if max_events is None else check_count(max_events, "max_events", 1)
     flow = Flow(problem, S)
-    saddles, picks, status = [flow.saddle()], list[int](), Status.STOPPED
-    while True:
-        arrival = flow.arrival()
-        if arrival is None or not flow.sound:
-            status = flow.ending() if restart else Status.COMPLETED
-            break
+    saddles, picks, status = [flow.saddle()], list[int](), Status.BEYOND_PRECISION
+    while (arrival := flow.arrival()) is not None:
         if limit is not None and len(saddles) > limit:
-            status = Status.MAX_STEPS
-            break
+            return _path(problem, S, saddles, picks, restart, Status.MAX_STEPS)
         flow.advance(arrival)
         saddle = flow.saddle()
         if restart and flow.sound:
@@ -120,7 +116,9 @@ def gradient_flow(
             path = _path(problem, S, saddles, picks, restart, Status.STOPPED)
             if callback(path):
                 return path
-    return _path(problem, S, saddles, picks, restart, status if flow.sound else Status.BEYOND_PRECISION)
+    if flow.sound:
+        status = flow.ending() if restart else Status.COMPLETED
+    return _path(problem, S, saddles, picks, restart, status)
 
 
 def _path(
@@ -154,8 +152,9 @@ def _path(
         r2=np.clip(1 - (norms / total) ** 2, 0, 1).astype(dtype)
         if total > 0
         else np.zeros(len(norms), dtype),
-        supports=tuple(tuple(picks[: k + 1]) for k in range(len(picks)))
-        or tuple(tuple(off[saddle.coef[off] != 0].tolist()) for saddle in saddles[1:]),
+        supports=tuple(tuple(picks[:k]) for k in range(1, len(saddles)))
+        if restart
+        else tuple(tuple(off[saddle.coef[off] != 0].tolist()) for saddle in saddles[1:]),
         unique=np.array([saddle.unique for saddle in saddles[1:]], bool),
         penalty=(penalized[used] / (1 if design.scale is None else design.scale[used])).astype(dtype),
         restarted=restart,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -77,20 +78,21 @@ class FlowPath(FittedPath):
     Attributes
     ----------
     tau : (m,) increasing, the times of the events, in the units of 1/λ.
-    s : (m, d) s at each event, zero on the forced features. With `restarted`, s just before it is set to zero.
-    s_error : (m,) bounds on the errors of s at the events, on `features` and apart from the entries that are ±1
-        by decision. They include the rounding of results, and grow with the number of events.
+    s : (m, d) s at each event, zero on the forced features. With `restarted`, s just before it is set to
+        zero.
+    s_error : (m,) bounds on the errors of s at the events, on `features` and apart from the entries that are
+        ±1 by decision. They include the rounding of results, and grow with the number of events.
     features : (p,) the features with a nonzero coefficient at some time, increasing.
     coef_path : (m + 1, p) the coefficients of `features` before the first event, and after each event.
     intercept_path : (m + 1,) the intercepts; zero if there is none.
-    residual_norm, r2 : (m + 1,) ‖y − Xβ‖, and 1 − ‖y − Xβ‖²/‖y‖², which is 0 for y = 0. With an intercept, ‖y − ȳ‖
-        takes the place of ‖y‖, where ȳ is the mean of y.
+    residual_norm, r2 : (m + 1,) ‖y − Xβ‖, and 1 − ‖y − Xβ‖²/‖y‖², which is 0 for y = 0. With an intercept, ‖y
+        − ȳ‖ takes the place of ‖y‖, where ȳ is the mean of y.
     supports : m tuples of indices outside S, the forced features: the features with β_i ≠ 0 after each event,
         increasing. With `restarted`, the picks so far in their order.
     unique : (m,) whether β after the event is the only limit. Otherwise columns are dependent, and β is the
         limit from equal α, in which −Σ|β_i| log|β_i| is largest.
-    penalty : (p,) the factors of |β_i| in the penalty that belongs to the flow: 0 on the forced features and 1
-        elsewhere, or 1/scale_i for standardized columns.
+    penalty : (p,) the factors of |β_i| in the penalty that belongs to the flow: 0 on the forced features and
+        1 elsewhere, or 1/scale_i for standardized columns.
     restarted : whether the flow was restarted after each pick.
     forced : S, in the order given.
     status : COMPLETED if there is no further event: after the last one β stays as it is, and it is a least
@@ -98,8 +100,8 @@ class FlowPath(FittedPath):
         MAX_STEPS after `max_events` events. BEYOND_PRECISION if rounding leaves the next event undecided.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
 
-    `to_frame()` has a row for each event: tau, lam = 1/τ, enters and leaves (names with commas), r_square (‖r‖²
-    after the event), r2, n_active.
+    `to_frame()` has a row for each event: tau, lam = 1/τ, enters and leaves (names with commas), r_square
+    (‖r‖² after the event), r2, n_active.
 
     >>> import sparselin as sl
     >>> path = sl.gradient_flow([[1.0, 0.0], [0.0, 1.0]], [4.0, 1.0])
@@ -141,13 +143,16 @@ class FlowPath(FittedPath):
     def at(self, tau: ArrayLike) -> FloatArray:
         """Return the coefficients (d,) at time τ, or (q, d) at q times; at an event, those after the event.
 
-        The result does not include the intercept. Raises TypeError if τ is not a number, and ValueError if it is
-        negative, not finite, or beyond the end of a path that was cut off.
+        The result does not include the intercept. Raises TypeError if τ is not a number, and ValueError if it
+        is negative, not finite, or beyond the end of a path that was cut off.
         """
         return self._dense(self.coef_path[self._interval(self._times(tau))])
 
     def intercept_at(self, tau: ArrayLike) -> Any:
-        """Return the intercept that belongs to `at(tau)`: a number, or (q,) numbers. Raises the errors of `at`."""
+        """Return the intercept that belongs to `at(tau)`: a number, or (q,) numbers.
+
+        Raises the errors of `at`.
+        """
         inner = self.intercept_path[self._interval(self._times(tau))]
         return inner if inner.ndim else float(inner)
 
@@ -170,8 +175,8 @@ class FlowPath(FittedPath):
         """Predict the response, intercept + Xβ(τ), for X (n, d): (n,) at one τ, (n, q) at q times.
 
         X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or if a column of `features`
-        holds NaN or infinity. Also raises the errors of `at`.
+        the same order. Raises ValueError if X has another shape or other columns, or if a column of
+        `features` holds NaN or infinity. Also raises the errors of `at`.
         """
         i = self._interval(self._times(tau))
         coef = self.coef_path[i]
@@ -189,29 +194,23 @@ class FlowPath(FittedPath):
         if times.ndim:
             raise TypeError(f"tau must be one real number; got {tau!r}")
         t, i = float(times), int(self._interval(times))
-        if t == 0:
-            inner, offset, size, wrong = self.coef_path[0], self.intercept_path[0], 0.0, self.features[:0]
-            lam, excess = np.inf, 0.0
-        else:
-            edges = np.append(np.append(0.0, self.tau[:i]), t)
-            shares = np.diff(edges) / t
-            inner = shares @ self.coef_path[: i + 1]
-            offset = shares @ self.intercept_path[: i + 1]
-            error = float(self.s_error[min(i, len(self) - 1)]) if len(self) else 0.0
-            size = self.penalty * np.abs(inner)
-            nonzero = np.abs(inner) > error * (shares @ np.abs(self.coef_path[: i + 1]))
-            lack = 1 - self.s_at(t)[self.features] * np.sign(inner)
-            violates = nonzero & (lack > error) & (self.penalty > 0)
-            wrong, lam = self.features[violates], 1 / t
-            excess = lam * float(size[violates] @ lack[violates])
+        # the shares of the intervals between events in the time up to t
+        shares = np.diff([0.0, *self.tau[:i], t]) / t if t else np.ones(1)
+        inner, sizes = shares @ self.coef_path[: i + 1], shares @ np.abs(self.coef_path[: i + 1])
+        error = float(self.s_error[min(i, len(self) - 1)]) if len(self) else 0.0
+        lack = 1 - self.s_at(t)[self.features] * np.sign(inner)
+        violates = (np.abs(inner) > error * sizes) & (lack > error) & (self.penalty > 0) & (t > 0)
+        lam = 1 / t if t else np.inf
+        excess = float((self.penalty * np.abs(inner))[violates] @ lack[violates])
+        wrong = self.features[violates]
         return FlowAverage(
             tau=t,
             lam=lam,
             coef=self._dense(np.asarray(inner, self.coef_path.dtype)),
-            intercept=float(offset),
+            intercept=float(shares @ self.intercept_path[: i + 1]),
             is_lasso=len(wrong) == 0,
             violations=tuple(wrong.tolist()),
-            excess=excess,
+            excess=lam * excess if len(wrong) else 0.0,
             names=self.names,
         )
 
@@ -246,10 +245,8 @@ class FlowPath(FittedPath):
 
     def _table(self) -> Table:
         sets = [set[int](), *map(set, self.supports)]
-        enters, leaves = (
-            [self._names_of(sorted(a - b)) for a, b in pairs]
-            for pairs in (zip(sets[1:], sets[:-1], strict=True), zip(sets[:-1], sets[1:], strict=True))
-        )
+        enters = [self._names_of(sorted(b - a)) for a, b in itertools.pairwise(sets)]
+        leaves = [self._names_of(sorted(a - b)) for a, b in itertools.pairwise(sets)]
         columns = (
             Column(None, "event", np.arange(1, len(self) + 1)),
             Column("tau", "τ", self.tau),
