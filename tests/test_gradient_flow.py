@@ -135,7 +135,8 @@ def test_a_stiff_solver_at_finite_alpha_tends_to_the_flow(seed):
 def test_dependent_columns_share_as_in_the_limit():
     X = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
     path = sl.gradient_flow(X, [1.0, 1.3, 0.4])
-    assert path.supports == ((1,), (0, 1, 2)) and path.unique.tolist() == [True, False]
+    assert path.supports == ((1,), (0, 1, 2))
+    assert path.unique.tolist() == [True, False]
     b1, b2, b3 = path.coef[-1]
     assert abs(b3 - np.sqrt(b1 * b2)) <= 1e-14
     assert np.allclose(X @ path.coef[-1], [1.0, 1.3, 0], rtol=0, atol=1e-15)
@@ -164,17 +165,15 @@ def test_the_time_average_is_the_lasso_where_no_coordinate_has_the_wrong_sign():
 
 def test_a_coordinate_leaves_and_returns_with_the_other_sign():
     X = np.array([[2.0, 0.6], [0.0, 0.1]])
-    path = sl.gradient_flow(X, np.linalg.solve(X.T, [1.0, 0.9]))
+    y = np.linalg.solve(X.T, [1.0, 0.9])
+    path = sl.gradient_flow(X, y)
     assert np.allclose(path.tau, [1, 7 / 6, 2.2089201877934], rtol=1e-13)
     assert np.allclose(path.coef, [[0.25, 0], [0, 0.9 / 0.37], [-17.75, 60]], rtol=1e-13)
-    assert path.average(7 / 6).is_lasso and path.average(1.2).violations == (0,)
+    assert path.average(7 / 6).is_lasso
+    assert path.average(1.2).violations == (0,)
     late = path.average(100.0)  # the average of feature 0 is negative now
-    assert late.is_lasso and np.allclose(late.coef, sl.lasso_path(X, path_y(X)).at(0.01), rtol=1e-9)
-
-
-def path_y(X):
-    """The y with Xᵀy = (1, .9)."""
-    return np.linalg.solve(X.T, [1.0, 0.9])
+    assert late.is_lasso
+    assert np.allclose(late.coef, sl.lasso_path(X, y).at(0.01), rtol=1e-9)
 
 
 def test_the_restarted_flow_is_omp():
@@ -215,16 +214,21 @@ def test_times_and_values():
     assert path.at([0, 0.2499, 0.25, 1e9]).tolist() == [[0, 0], [0, 0], [4, 0], [4, 1]]
     assert path.s_at([0, 0.125, 0.5, 1e9]).tolist() == [[0, 0], [0.5, 0.125], [1, 0.5], [1, 1]]
     zero = path.average(0)
-    assert not zero.coef.any() and zero.is_lasso and zero.excess == 0 and zero.lam == np.inf
+    assert not zero.coef.any()
+    assert zero.is_lasso
+    assert zero.excess == 0
+    assert zero.lam == np.inf
     assert path.average(2.0).coef.tolist() == [3.5, 0.5] == sl.lasso_path(X, y).at(0.5).tolist()
     cut = sl.gradient_flow(X, y, max_events=1)
-    assert cut.status == sl.Status.MAX_STEPS and cut.at(0.25).tolist() == [4, 0]
+    assert cut.status == sl.Status.MAX_STEPS
+    assert cut.at(0.25).tolist() == [4, 0]
     with pytest.raises(ValueError, match="at most 0.25"):
         cut.at(0.3)
     assert sl.gradient_flow(X, y, max_events=2).status == sl.Status.COMPLETED
     seen = []
     stopped = sl.gradient_flow(X, y, callback=lambda path: seen.append(len(path)) or len(path) == 1)
-    assert seen == [1] and stopped.status == sl.Status.STOPPED
+    assert seen == [1]
+    assert stopped.status == sl.Status.STOPPED
     for tau in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match="tau"):
             path.at(tau)
@@ -234,8 +238,10 @@ def test_times_and_values():
     with pytest.raises(TypeError, match="one real number"):
         path.average([1.0, 2.0])
     nothing = sl.gradient_flow(X, [0.0, 0.0])
-    assert len(nothing) == 0 and nothing.at([0, 3]).tolist() == [[0, 0]] * 2 == nothing.s_at([0, 3]).tolist()
-    assert nothing.average(3).is_lasso and nothing.status == sl.Status.COMPLETED
+    assert len(nothing) == 0
+    assert nothing.at([0, 3]).tolist() == [[0, 0]] * 2 == nothing.s_at([0, 3]).tolist()
+    assert nothing.average(3).is_lasso
+    assert nothing.status == sl.Status.COMPLETED
     assert sl.gradient_flow(X, [0.0, 0.0], restart=True).status == sl.Status.EXACT_FIT
 
 
@@ -247,7 +253,8 @@ def test_scale(scale):
     path = sl.gradient_flow(X, y)
     for a, b in ((1.0, scale), (scale, 1.0)):
         other = sl.gradient_flow(a * X, b * y)
-        assert other.supports == path.supports and other.status == path.status
+        assert other.supports == path.supports
+        assert other.status == path.status
         assert np.allclose(other.tau * scale, path.tau, rtol=1e-10)
         assert np.allclose(other.s, path.s, rtol=0, atol=1e-10)
     mixed = np.ones(30)
@@ -263,18 +270,22 @@ def test_intercept_scales_weights_and_float32():
     Z, center, deviation = (Z - Z.mean(axis=0)) / Z.std(axis=0), Z.mean(axis=0), Z.std(axis=0)
     u = np.repeat(y, w)
     plain = sl.gradient_flow(Z, u - u.mean())
-    assert path.supports == plain.supports and np.allclose(path.tau, plain.tau, rtol=1e-10)
+    assert path.supports == plain.supports
+    assert np.allclose(path.tau, plain.tau, rtol=1e-10)
     assert np.allclose(path.coef, plain.coef / deviation, rtol=1e-9)
     assert np.allclose(path.intercept_path[1:], u.mean() - plain.coef / deviation @ center, rtol=1e-9)
     assert np.allclose(path.r2, plain.r2, rtol=1e-10)
     for tau in path.tau[:-1] * 1.1:
         ours, theirs = path.average(tau), plain.average(tau)
-        assert ours.violations == theirs.violations and np.isclose(ours.excess, theirs.excess, rtol=1e-8)
+        assert ours.violations == theirs.violations
+        assert np.isclose(ours.excess, theirs.excess, rtol=1e-8)
     assert np.allclose(path.predict(X, 1.0), X @ path.at(1.0) + path.intercept_at(1.0), rtol=1e-14)
     single = sl.gradient_flow(X.astype(np.float32), y.astype(np.float32))
     double = sl.gradient_flow(X.astype(np.float32).astype(float), y.astype(np.float32).astype(float))
-    assert single.coef.dtype == np.float32 and single.supports == double.supports
-    assert np.array_equal(single.tau, double.tau) and single.average(3.0).is_lasso == double.average(3.0).is_lasso
+    assert single.coef.dtype == np.float32
+    assert single.supports == double.supports
+    assert np.array_equal(single.tau, double.tau)
+    assert single.average(3.0).is_lasso == double.average(3.0).is_lasso
 
 
 def test_bad_input():

@@ -15,16 +15,19 @@ solves it on the factorisation of `Segment`. Features with s_jc_j < 0 leave F, a
 with c_j = 0 stay in F, even if β_j = 0.
 
 *Errors.* q moves in K = {q : |X_jᵀq| ≤ 1 off S, X_Sᵀq = 0}, and dq/dτ ∈ y − N_K(q), where N_K is the normal
-cone (on the complement of the span of X_S). This is the gradient flow of the convex function that is −yᵀq on
-K and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q
-differ by at most ‖δ‖. Hence errors of events add up and are not multiplied. Step k of length Δ_k adds at most
+cone, on the complement of the span of X_S. This is the gradient flow of the convex function that is −yᵀq on K
+and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q differ
+by at most ‖δ‖. Hence the errors of events add up and are not multiplied: the error of s_j is at most ‖X_j‖
+times the sum over the steps k, of length Δ_k, of
 
     Δ_k·e_k + ‖r_k − r_{k−1}‖·t_k,
 
-where e_k bounds the error of r_k, and t_k the error that rounding of step k, and the tie decided at its end,
-make in the time of the event. q is summed in twice the precision; the error of s_j is ‖X_j‖ times the sum of
-these terms, plus the rounding of s_j. The bound is first order in eps. A feature is at the event if its
-interval of arrival times meets that of the first one, and c_j counts as zero as in `Segment`.
+where e_k bounds the error of r_k, and t_k the error that rounding in step k, and the tie decided at its end,
+make in the time of the event. At the event itself |c_j| times the error of its time is added. A second bound
+is zero while s_j = ±1, and sums Δ_k·‖X_j‖e_k + |c_j|·t'_k, where t'_k bounds the whole error of Δ_k; it is
+smaller for a column that is much longer than those that entered after it. Both are first order in eps, and
+the smaller one is used. q is summed in twice the precision. Features are at an event if their intervals of
+arrival times meet that of the first one; c_j counts as zero as in `Segment`.
 """
 
 from __future__ import annotations
@@ -70,11 +73,16 @@ class Saddle(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """The next event: the step Δ to it in τ, the features that arrive, and the error of rounding in Δ."""
+    """The next event: the step Δ to it in τ, and the features that arrive.
+
+    rounding : bounds on the errors of this step in s of the features, and of the decision that they tie.
+    step_error : a bound on the error of Δ.
+    """
 
     step: float
     features: IndexArray
-    time_error: float
+    rounding: FloatArray
+    step_error: float
 
 
 class Flow(Segment):
@@ -94,9 +102,10 @@ class Flow(Segment):
         d, n = problem.d, problem.n
         self.tau, self.s = 0.0, np.zeros(d)
         self._q, self._q_low, self._q_error = np.zeros(n), np.zeros(n), 0.0
-        self._sum_error = np.zeros(d)  # of s as a sum of rounded c
+        self._sum_error, self._drift, self._time_error = np.zeros(d), np.zeros(d), 0.0
         self._fixed = problem.column_norms == 0
         self._fixed[S] = True
+        self._rest_error = 0.0  # of the c that count as zero on F outside P
         self._rows = GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self._correlate_all()
@@ -108,18 +117,23 @@ class Flow(Segment):
 
     def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
-        step, T, time_error = arrival
-        above, scale = self.base, float(np.abs(self.c[T]).max())
+        step, T, rounding, step_error = arrival
+        above, norms = self.base, self.problem.column_norms
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
         self.s += step * self.c
         self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(self.c))
         self._q_error += step * self._r_error()
+        self._drift += step * self._r_error() * norms + step_error * np.abs(self.c)
+        sums = rounding + self._sum_error[T] + norms[T] * self._q_error
+        size = np.abs(self.c[T])
+        self._time_error = float((sums / size).min())
         np.clip(self.s, -1, 1, out=self.s)
         self.s[T] = self.sign[T] = np.sign(self.c[T])
-        self._sum_error[T] = 0
-        self._settle(scale)
-        self._q_error += time_error * length_of(self.base.r - above.r)
+        face = self.sign != 0
+        self._sum_error[face] = self._drift[face] = 0
+        self._settle()
+        self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
         self._correlate_all()
 
     def restart(self, pick: int) -> None:
@@ -129,9 +143,9 @@ class Flow(Segment):
         self.sound &= self.qr.append(pick)
         self.free, self.unpenalized = list(self.qr.index), np.append(self.unpenalized, pick)
         self._fixed[pick] = True
-        for array in (self.sign, self.s, self._q, self._q_low, self._sum_error):
+        for array in (self.sign, self.s, self._q, self._q_low, self._sum_error, self._drift):
             array[:] = 0
-        self._q_error = 0.0
+        self._q_error = self._time_error = 0.0
         self._set_base()
         self._correlate_all()
 
@@ -179,8 +193,12 @@ class Flow(Segment):
 
     def _s_error(self) -> FloatArray:
         """Return bounds (d,) on the errors of s, which is a sum of rounded c; zero on the face."""
-        error = self._sum_error + self.problem.column_norms * self._q_error
-        return np.where(self.sign != 0, 0, error)
+        return np.where(self.sign != 0, 0, self._sum_error + self._flow_error())
+
+    def _flow_error(self) -> FloatArray:
+        """Return bounds (d,) on the errors of Xᵀq at the last event that come from the events before it."""
+        bound = self.problem.column_norms * self._q_error + self._time_error * np.abs(self.c)
+        return np.minimum(bound, self._drift)
 
     def arrival(self) -> Arrival | None:
         """Return the next event.
@@ -210,11 +228,11 @@ class Flow(Segment):
             return None
         steps = np.maximum(gap[T], 0) / size[T]
         step = float(steps.min())
-        self.sound &= self._is_small(s_error[T] + step * self.c_error[T], 1.0)
+        self.sound &= self._is_small(s_error[T] + step * np.maximum(self.c_error[T], self._rest_error), 1.0)
         if not self.sound:
             return None
         rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
-        return Arrival(step, T, float((rounding / size[T]).max()))
+        return Arrival(step, T, rounding, float(((rounding + s_error[T]) / size[T]).min()))
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return s_J and c_J in twice the precision, each with error bounds.
@@ -226,19 +244,22 @@ class Flow(Segment):
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
             s[start : start + CHUNK] = refinement.correlations(X, self._q, self._q_low)
-        s_error = norms * (self._q_error + self.problem.rounding() * EPS * length_of(self._q))
+        s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
+        summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
+        s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
+        s_error += self._flow_error()[J]
         c, c_error = self._accurate_c(self.base, J)
         zero = np.abs(c) <= c_error
         maybe = np.flatnonzero(~zero & (np.abs(c) <= self._span_error()[J]))
         zero[maybe] = in_span(self.qr, J[maybe])[0]
         c[zero] = c_error[zero] = 0
-        return s, s_error + 2 * EPS * np.abs(s), c, c_error
+        return s, s_error, c, c_error
 
-    def _settle(self, scale: float) -> None:
+    def _settle(self) -> None:
         """Find β on the face, and remove the features with s_jc_j < 0 from the face.
 
         The method is that of Lawson and Hanson. Each entry decreases ‖r‖, and ‖r‖ is a function of P, so no P
-        occurs twice. Errors of c must be small compared with `scale`.
+        occurs twice.
         """
         seen, rejected = {frozenset(self._active())}, set[int]()
         while True:
@@ -266,7 +287,7 @@ class Flow(Segment):
             rejected.clear()
         leaving = self.sign[F] * c < -error
         leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
-        self.sound &= self._is_small(error, scale)
+        self._rest_error = float(error[~leaving].max(initial=0)) * (not self.is_fitted())
         self.sign[F[leaving]] = 0
 
     def _descend(self, beta: FloatArray) -> None:
@@ -300,16 +321,17 @@ class Flow(Segment):
         unique = True
         if dependent:
             J, moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
-            inside = np.isin(J, self.free, invert=True)
-            where = np.array(J)[inside]
-            v = largest_support(np.maximum(self.sign[where] * coef[where], 0), moves[inside])
+            norms, inside = self.problem.column_norms[J], np.isin(J, self.free, invert=True)
+            where, length = np.array(J)[inside], norms[inside]
+            N = moves[inside] * length[:, None] / norms[-len(dependent) :]  # of v_j‖X_j‖
+            v = largest_support(np.maximum(self.sign[where] * coef[where], 0) * length, N)
             unique = v is not None and int(np.count_nonzero(v)) == len(P)
-            if not unique:
-                v = None if v is None else _largest_entropy(v, moves[inside])
-                self.sound &= v is not None
+            if v is not None and not unique:
+                v = _largest_entropy(v / length, moves[inside])
                 if v is not None:
                     coef[where] = self.sign[where] * v
                     coef[self.free] += moves[~inside] @ v[-len(dependent) :]
+            self.sound &= v is not None
         for j in set(resting) - set(dependent):
             self.qr.remove(j)
         return coef, unique
