@@ -139,7 +139,7 @@ def _path(
     penalized = np.ones(problem.d)
     penalized[S] = penalized[picks] = 0
     off = np.flatnonzero(penalized[:m])
-    s = np.array([saddle.s[:m] for saddle in saddles[1:]]).reshape(-1, m)
+    s = np.array([saddle.s[:m] for saddle in saddles[1:]]).reshape(-1, m).astype(dtype)
     error = [saddle.s_error[used].max(initial=0) + problem.unit for saddle in saddles[1:]]
     return FlowPath(
         tau=np.array([saddle.tau for saddle in saddles[1:]]),

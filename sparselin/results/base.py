@@ -55,7 +55,7 @@ class Status(enum.Enum):
         "last model with a maximum; pass X without the feature in `unfitted` to continue"
     )
     # only `lasso_path` and `gradient_flow`
-    MAX_STEPS = "the path has as many segments or events as `max_steps` or `max_events` allows; increase it to continue"
+    MAX_STEPS = "the path was cut off after `max_steps` segments or `max_events` events; increase the limit"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
     # only the baselines for networks
     FILLED = (

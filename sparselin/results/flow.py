@@ -77,7 +77,7 @@ class FlowPath(FittedPath):
 
     Attributes
     ----------
-    tau : (m,) increasing, the times of the events, in the units of 1/λ.
+    tau : (m,) increasing, the times of the events in float64, in the units of 1/λ.
     s : (m, d) s at each event, zero on the forced features. With `restarted`, s just before it is set to
         zero.
     s_error : (m,) bounds on the errors of s at the events, on `features` and apart from the entries that are
