@@ -42,15 +42,16 @@ from sparselin.lasso._segment import Segment
 from sparselin.lasso.entry import dependence_moves, largest_support
 from sparselin.linalg.gathered import GramRows
 from sparselin.linalg.refinement import length_of
-from sparselin.linalg.ties import CHUNK, in_span
+from sparselin.linalg.ties import in_span
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS, UNIT
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
 
 # The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at
 # most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
 # undecided.
 _NEWTON = 100
+_Arrival = tuple[float, IndexArray, FloatArray, float]
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
@@ -72,19 +73,6 @@ class Saddle(NamedTuple):
     residual: float
 
 
-class Arrival(NamedTuple):
-    """The next event: the step Δ to it in τ, and the features that arrive.
-
-    rounding : bounds on the errors of this step in s of the features, and of the decision that they tie.
-    step_error : a bound on the error of Δ.
-    """
-
-    step: float
-    features: IndexArray
-    rounding: FloatArray
-    step_error: float
-
-
 class Flow(Segment):
     """The state of the flow between two events.
 
@@ -97,10 +85,10 @@ class Flow(Segment):
     c, c_error : the correlations c = Xᵀr (d,) now, zero on S and on F, and bounds on their errors.
     """
 
-    def __init__(self, problem: Problem, S: IndexArray) -> None:
+    def __init__(self, problem: Problem, S: IndexArray, tau: float = 0.0) -> None:
         super().__init__(problem, S, False, None)
         d, n = problem.d, problem.n
-        self.tau, self.s = 0.0, np.zeros(d)
+        self.tau, self.s = tau, np.zeros(d)
         self._q, self._q_low, self._q_error = np.zeros(n), np.zeros(n), 0.0
         self._sum_error, self._drift, self._time_error = np.zeros(d), np.zeros(d), 0.0
         self._fixed = problem.column_norms == 0
@@ -115,7 +103,7 @@ class Flow(Segment):
         coef, unique = self._coef()
         return Saddle(self.tau, self.s.copy(), self._s_error(), coef, unique, length_of(self.base.r))
 
-    def advance(self, arrival: Arrival) -> None:
+    def advance(self, arrival: _Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
         step, T, rounding, step_error = arrival
         above, norms = self.base, self.problem.column_norms
@@ -134,19 +122,6 @@ class Flow(Segment):
         self._sum_error[face] = self._drift[face] = 0
         self._settle()
         self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
-        self._correlate_all()
-
-    def restart(self, pick: int) -> None:
-        """Set s to zero and add the pick to S, the features without penalty."""
-        for j in self._active():
-            self.qr.remove(j)
-        self.sound &= self.qr.append(pick)
-        self.free, self.unpenalized = list(self.qr.index), np.append(self.unpenalized, pick)
-        self._fixed[pick] = True
-        for array in (self.sign, self.s, self._q, self._q_low, self._sum_error, self._drift):
-            array[:] = 0
-        self._q_error = self._time_error = 0.0
-        self._set_base()
         self._correlate_all()
 
     def _active(self) -> list[int]:
@@ -200,8 +175,11 @@ class Flow(Segment):
         bound = self.problem.column_norms * self._q_error + self._time_error * np.abs(self.c)
         return np.minimum(bound, self._drift)
 
-    def arrival(self) -> Arrival | None:
-        """Return the next event.
+    def arrival(self) -> _Arrival | None:
+        """Return the next event: Δ, the features T that arrive, and two error bounds.
+
+        Δ is the step to it in τ. The bounds are those on the errors of this step in s_T and of the decision
+        that T ties, and one on the error of Δ.
 
         Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
         features whose interval meets that of the first one are measured in twice the precision, until none is
@@ -232,7 +210,7 @@ class Flow(Segment):
         if not self.sound:
             return None
         rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
-        return Arrival(step, T, rounding, float(((rounding + s_error[T]) / size[T]).min()))
+        return step, T, rounding, float(((rounding + s_error[T]) / size[T]).min())
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return s_J and c_J in twice the precision, each with error bounds.
@@ -240,10 +218,8 @@ class Flow(Segment):
         If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are
         zero.
         """
-        norms, s = self.problem.column_norms[J], np.empty(len(J))
-        for start in range(0, len(J), CHUNK):
-            X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
-            s[start : start + CHUNK] = refinement.correlations(X, self._q, self._q_low)
+        norms = self.problem.column_norms[J]
+        s, _ = self._accurate_c(self.base._replace(r=self._q, r_low=self._q_low), J)
         s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
         summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
         s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
@@ -345,18 +321,17 @@ def _largest_entropy(v: FloatArray, N: FloatArray) -> FloatArray | None:
     Newton's method on the vectors with this support. The minimiser of Σ v_i log v_i over them exists and is
     positive there, because the derivative of v log v is −∞ at 0.
     """
-    positive = v > 0
-    zero = N[~positive]
-    M = N[positive]
-    if zero.size:
-        _, sigma, Vt = np.linalg.svd(zero)
-        M = M @ Vt[int(np.sum(sigma > UNIT * len(N) * sigma[0])) :].T
-    scale = float(v.max())
+    from scipy.linalg import null_space
+
+    positive, scale = v > 0, float(v.max())
+    M = N[positive] @ null_space(np.where(positive[:, None], 0, N))
     w, change = v[positive] / scale, math.inf
     for _ in range(_NEWTON):
         root = np.sqrt(w)
-        x = np.linalg.lstsq(M / root[:, None], -root * (np.log(w) + 1), rcond=None)[0]
-        before, relative = change, M @ x / w
+        A = M / root[:, None]
+        A /= np.sqrt((A**2).sum(axis=0))  # columns may differ in scale
+        relative = A @ np.linalg.lstsq(A, -root * (np.log(w) + 1), rcond=None)[0] / root
+        before = change
         change = float(np.abs(relative).max(initial=0))
         if change <= 0.5 and change >= before / 2:  # only rounding is left
             break

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.lasso._flow import Flow, Saddle
 from sparselin.linalg.refinement import length_of
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FlowPath, IndexArray, Status
 from sparselin.validation import Columns, check_count
@@ -107,7 +108,7 @@ def gradient_flow(
         saddle = flow.saddle()
         if restart and flow.sound:
             picks.append(int(np.flatnonzero((saddle.coef != 0) & (flow.sign != 0))[0]))
-            flow.restart(picks[-1])
+            flow = Flow(problem, np.append(S, picks), flow.tau)
             saddle = flow.saddle()._replace(s=saddle.s, s_error=saddle.s_error, tau=saddle.tau)
         if not flow.sound:
             break
@@ -129,11 +130,9 @@ def _path(
     picks : with `restart`, the pick of each event.
     """
     m, design, dtype = problem.n_features, problem.design, problem.dtype
-    y, ones = problem.in_double().y, problem.in_double().design.ones
-    if ones is not None:
-        for _ in range(2):  # twice: a mean of y left by rounding would count as variation
-            y = y - (ones @ y) / (ones @ ones) * ones
-    total, norms = length_of(y), np.array([saddle.residual for saddle in saddles])
+    ones = ThinQR(problem.in_double(), range(m, problem.d))
+    total = length_of(ones.residual(ones.problem.y))
+    norms = np.array([saddle.residual for saddle in saddles])
     coef, intercept = problem.in_units_of_data(np.array([saddle.coef for saddle in saddles]))
     used = np.flatnonzero(coef.any(axis=0))
     penalized = np.ones(problem.d)
@@ -155,7 +154,7 @@ def _path(
         supports=tuple(tuple(picks[:k]) for k in range(1, len(saddles)))
         if restart
         else tuple(tuple(off[saddle.coef[off] != 0].tolist()) for saddle in saddles[1:]),
-        unique=np.array([saddle.unique for saddle in saddles[1:]], bool),
+        unique=tuple(saddle.unique for saddle in saddles[1:]),
         penalty=(penalized[used] / (1 if design.scale is None else design.scale[used])).astype(dtype),
         restarted=restart,
         forced=S[problem.d - m :],

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.results.base import (
-    Fit,
-    FittedPath,
-    FloatArray,
-    IndexArray,
-    Named,
-    Names,
-    Status,
-    combine,
-    result,
-)
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, list_names, number, plural
 
 
@@ -89,8 +79,8 @@ class FlowPath(FittedPath):
         − ȳ‖ takes the place of ‖y‖, where ȳ is the mean of y.
     supports : m tuples of indices outside S, the forced features: the features with β_i ≠ 0 after each event,
         increasing. With `restarted`, the picks so far in their order.
-    unique : (m,) whether β after the event is the only limit. Otherwise columns are dependent, and β is the
-        limit from equal α, in which −Σ|β_i| log|β_i| is largest.
+    unique : m booleans, whether β after the event is the only limit. Otherwise columns are dependent, and β
+        is the limit from equal α, in which −Σ|β_i| log|β_i| is largest.
     penalty : (p,) the factors of |β_i| in the penalty that belongs to the flow: 0 on the forced features and
         1 elsewhere, or 1/scale_i for standardized columns.
     restarted : whether the flow was restarted after each pick.
@@ -125,7 +115,7 @@ class FlowPath(FittedPath):
     residual_norm: FloatArray
     r2: FloatArray
     supports: tuple[tuple[int, ...], ...]
-    unique: np.ndarray
+    unique: tuple[bool, ...]
     penalty: FloatArray
     restarted: bool
     forced: IndexArray
@@ -161,26 +151,12 @@ class FlowPath(FittedPath):
 
         Raises the errors of `at`.
         """
-        times, m = self._times(tau), len(self)
-        i = self._interval(times)
-        edges, rest = np.concatenate([[0.0], self.tau, [np.inf]]), self.s[-1:] * (not self.restarted)
-        ends = np.concatenate([self.s, rest if m else self.s])
-        starts = np.concatenate([np.zeros((1, self.s.shape[1])), self.s * (not self.restarted)])
-        if m == 0:
-            return np.asarray(starts[i])
-        weight = np.where(i < m, (times - edges[i]) / (edges[i + 1] - edges[i]), 0.0)[..., None]
+        times = self._times(tau)
+        i, edges = self._interval(times), np.array([0.0, *self.tau, np.inf])
+        starts = np.concatenate([np.zeros((1, self.n_features)), self.s * (not self.restarted)])
+        ends = np.concatenate([self.s, starts[-1:]])
+        weight = ((times - edges[i]) / (edges[i + 1] - edges[i]))[..., None]
         return np.asarray((1 - weight) * starts[i] + weight * ends[i])
-
-    def predict(self, X: Any, tau: ArrayLike) -> FloatArray:
-        """Predict the response, intercept + Xβ(τ), for X (n, d): (n,) at one τ, (n, q) at q times.
-
-        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or if a column of
-        `features` holds NaN or infinity. Also raises the errors of `at`.
-        """
-        i = self._interval(self._times(tau))
-        coef = self.coef_path[i]
-        return combine(X, self.features, coef.T, self.intercept_path[i], self.n_features, self.names)
 
     def average(self, tau: float) -> FlowAverage:
         """Return the time average (1/τ)∫₀^τ β, and whether it is a LASSO solution at λ = 1/τ.
@@ -203,15 +179,11 @@ class FlowPath(FittedPath):
         lam = 1 / t if t else np.inf
         excess = float((self.penalty * np.abs(inner))[violates] @ lack[violates])
         wrong = self.features[violates]
+        coef = self._dense(inner.astype(self.coef_path.dtype))
+        intercept = shares @ self.intercept_path[: i + 1]
+        excess = lam * excess if len(wrong) else 0.0
         return FlowAverage(
-            tau=t,
-            lam=lam,
-            coef=self._dense(np.asarray(inner, self.coef_path.dtype)),
-            intercept=float(shares @ self.intercept_path[: i + 1]),
-            is_lasso=len(wrong) == 0,
-            violations=tuple(wrong.tolist()),
-            excess=lam * excess if len(wrong) else 0.0,
-            names=self.names,
+            t, lam, coef, float(intercept), not len(wrong), tuple(wrong.tolist()), excess, self.names
         )
 
     def _dense(self, inner: FloatArray) -> FloatArray:
@@ -251,17 +223,14 @@ class FlowPath(FittedPath):
             Column(None, "event", np.arange(1, len(self) + 1)),
             Column("tau", "τ", self.tau),
             Column("lam", "1/τ", 1 / self.tau),
-            Column(None, "enters", [list_names(names) for names in enters]),
-            Column(None, "leaves", [list_names(names) for names in leaves]),
-            Column("enters", None, [", ".join(names) for names in enters]),
-            Column("leaves", None, [", ".join(names) for names in leaves]),
+            Column("enters", "enters", [", ".join(names) for names in enters]),
+            Column("leaves", "leaves", [", ".join(names) for names in leaves]),
             Column("n_active", "active", np.array([len(J) for J in self.supports], np.intp)),
             Column("r_square", "‖r‖²", self.residual_norm[1:] ** 2),
-            Column("r2", None, self.r2[1:]),
-            Column(None, "R²", self.r2[1:], 4),
+            Column("r2", "R²", self.r2[1:], 4),
         )
         notes = self.fit.notes()
-        if several := int(np.count_nonzero(~self.unique)):
+        if several := self.unique.count(False):
             notes.append(f"after {plural(several, 'event')} β is not unique: the limit from equal α is shown")
         if len(self.forced):
             notes.append(f"forced, at least squares: {list_names(self._names_of(self.forced), 12)}")
