@@ -32,7 +32,6 @@ arrival times meet that of the first one; c_j counts as zero as in `Segment`.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ from sparselin.linalg.gathered import GramRows
 from sparselin.linalg.refinement import length_of
 from sparselin.linalg.ties import in_span
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS
+from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
 
 # The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at
@@ -61,6 +60,7 @@ _FEW, _AHEAD, _ROUGH = 256, 24, 1e-8
 class Saddle(NamedTuple):
     """The flow after an event: τ, s (d,), a bound on the errors of s (d,), and β (d,).
 
+    support : the penalised features with β_j ≠ 0.
     unique : whether β is the only solution on the face.
     residual : ‖y − Xβ‖.
     """
@@ -69,6 +69,7 @@ class Saddle(NamedTuple):
     s: FloatArray
     s_error: FloatArray
     coef: FloatArray
+    support: tuple[int, ...]
     unique: bool
     residual: float
 
@@ -93,15 +94,16 @@ class Flow(Segment):
         self._sum_error, self._drift, self._time_error = np.zeros(d), np.zeros(d), 0.0
         self._fixed = problem.column_norms == 0
         self._fixed[S] = True
-        self._rest_error = 0.0  # of the c that count as zero on F outside P
-        self._rows = GramRows(self.problem)
+        # the error of the c that count as zero on F outside P, and rows of XᵀX
+        self._rest_error, self._rows = 0.0, GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self._correlate_all()
 
     def saddle(self) -> Saddle:
         """Return the state after the last event."""
         coef, unique = self._coef()
-        return Saddle(self.tau, self.s.copy(), self._s_error(), coef, unique, length_of(self.base.r))
+        support = tuple(np.flatnonzero(self.sign * coef).tolist())
+        return Saddle(self.tau, self.s.copy(), self._s_error(), coef, support, unique, length_of(self.base.r))
 
     def advance(self, arrival: _Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
@@ -111,15 +113,17 @@ class Flow(Segment):
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
         self.s += step * self.c
         self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(self.c))
-        self._q_error += step * self._r_error()
-        self._drift += step * self._r_error() * norms + step_error * np.abs(self.c)
-        sums = rounding + self._sum_error[T] + norms[T] * self._q_error
+        error = above.r_error
+        if self.problem.is_multiplied:  # the products were rounded
+            r, y = self._sizes(above)
+            error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
+        self._q_error += step * error
+        self._drift += step * error * norms + step_error * np.abs(self.c)
         size = np.abs(self.c[T])
-        self._time_error = float((sums / size).min())
+        self._time_error = float(((rounding + self._sum_error[T] + norms[T] * self._q_error) / size).min())
         np.clip(self.s, -1, 1, out=self.s)
         self.s[T] = self.sign[T] = np.sign(self.c[T])
-        face = self.sign != 0
-        self._sum_error[face] = self._drift[face] = 0
+        self._sum_error[self.sign != 0] = self._drift[self.sign != 0] = 0
         self._settle()
         self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
         self._correlate_all()
@@ -145,8 +149,8 @@ class Flow(Segment):
         problem, J = self.problem, np.array(self.qr.index, np.intp)
         size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
         error = problem.rounding() * size * problem.column_norms
-        largest = float(np.abs(self.c).max(initial=0))
-        if not problem.has_columns or problem.d <= _FEW or error.max() > _ROUGH * largest:
+        rough = error.max() > _ROUGH * np.abs(self.c).max()
+        if not problem.has_columns or problem.d <= _FEW or rough:
             return False
         missing = J[self._rows.place[J] < 0]
         if len(missing):
@@ -157,14 +161,6 @@ class Flow(Segment):
         G = self._rows.combination(self.base.x[None], J)[1]
         self.c, self.c_error = problem.Xty - self.base.x @ G[self._rows.place[J]], error
         return True
-
-    def _r_error(self) -> float:
-        """Return a bound on the error of r, including that of the products of weighted or scaled data."""
-        error = self.base.r_error
-        if self.problem.is_multiplied:
-            r, y = self._sizes(self.base)
-            error += self.problem.unit * (math.hypot(1.0, self.qr.kappa) * r + y)
-        return error
 
     def _s_error(self) -> FloatArray:
         """Return bounds (d,) on the errors of s, which is a sum of rounded c; zero on the face."""
@@ -226,8 +222,7 @@ class Flow(Segment):
         s_error += self._flow_error()[J]
         c, c_error = self._accurate_c(self.base, J)
         zero = np.abs(c) <= c_error
-        maybe = np.flatnonzero(~zero & (np.abs(c) <= self._span_error()[J]))
-        zero[maybe] = in_span(self.qr, J[maybe])[0]
+        zero[~zero] = in_span(self.qr, J[~zero])[0]
         c[zero] = c_error[zero] = 0
         return s, s_error, c, c_error
 
@@ -243,8 +238,7 @@ class Flow(Segment):
             c, error = self._accurate_c(self.base, F)
             if self.problem.is_multiplied:
                 error = error + self._products_error(self.base, F)
-            if self.is_fitted():
-                c = np.zeros(len(F))
+            c = c * (not self.is_fitted())
             excess = (self.sign[F] * c - error) / self.problem.column_norms[F]
             excess[np.isin(F, list(rejected))] = 0
             if not (excess > 0).any():
@@ -255,11 +249,10 @@ class Flow(Segment):
             if j not in self.qr.index:
                 rejected.add(j)
                 continue
-            P = frozenset(self._active())
-            self.sound &= P not in seen
-            if not self.sound:
+            if frozenset(self._active()) in seen:
+                self.sound = False
                 return
-            seen.add(P)
+            seen.add(frozenset(self._active()))
             rejected.clear()
         leaving = self.sign[F] * c < -error
         leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
@@ -273,13 +266,11 @@ class Flow(Segment):
             P, inside = np.array(self._active(), np.intp), slice(len(self.free), None)
             goal = self.base.x[inside]
             error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._beta0_error()
-            new, old = self.sign[P] * goal, self.sign[P] * beta[inside]
+            new, old = self.sign[P] * goal, np.maximum(self.sign[P] * beta[inside], 0)
             falling = new <= error
             if not falling.any():
                 return
-            step = np.where(falling, 1.0, np.inf)
-            negative = falling & (new < 0)
-            step[negative] = np.maximum(old[negative], 0) / (np.maximum(old, 0) - new)[negative]
+            step = np.where(falling, old / np.maximum(old - np.minimum(new, 0), TINY), np.inf)
             first = int(np.argmin(step))
             beta = np.delete(beta + step[first] * (self.base.x - beta), first + len(self.free))
             self.qr.remove(int(P[first]))
@@ -299,11 +290,11 @@ class Flow(Segment):
             J, moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
             norms, inside = self.problem.column_norms[J], np.isin(J, self.free, invert=True)
             where, length = np.array(J)[inside], norms[inside]
-            N = moves[inside] * length[:, None] / norms[-len(dependent) :]  # of v_j‖X_j‖
+            N = moves[inside] * length[:, None] / norms[-len(dependent) :]  # the moves of v_j‖X_j‖
             v = largest_support(np.maximum(self.sign[where] * coef[where], 0) * length, N)
             unique = v is not None and int(np.count_nonzero(v)) == len(P)
             if v is not None and not unique:
-                v = _largest_entropy(v / length, moves[inside])
+                v = _largest_entropy(v / length, N, length)
                 if v is not None:
                     coef[where] = self.sign[where] * v
                     coef[self.free] += moves[~inside] @ v[-len(dependent) :]
@@ -313,8 +304,8 @@ class Flow(Segment):
         return coef, unique
 
 
-def _largest_entropy(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """Return the v + Nx ≥ 0 of largest entropy −Σ v_i log v_i, over all x; None if it does not converge.
+def _largest_entropy(v: FloatArray, N: FloatArray, length: FloatArray) -> FloatArray | None:
+    """Return the v + (Nx)/length ≥ 0 of largest entropy −Σ v_i log v_i, over all x; None if not converged.
 
     v : (m,) a vector of this set with the largest support.
 
@@ -324,20 +315,16 @@ def _largest_entropy(v: FloatArray, N: FloatArray) -> FloatArray | None:
     from scipy.linalg import null_space
 
     positive, scale = v > 0, float(v.max())
-    M = N[positive] @ null_space(np.where(positive[:, None], 0, N))
-    w, change = v[positive] / scale, math.inf
+    M = N[positive] @ null_space(np.where(positive[:, None], 0, N)) / length[positive, None]
+    w, change = v[positive] / scale, np.inf
     for _ in range(_NEWTON):
         root = np.sqrt(w)
         A = M / root[:, None]
         A /= np.sqrt((A**2).sum(axis=0))  # columns may differ in scale
         relative = A @ np.linalg.lstsq(A, -root * (np.log(w) + 1), rcond=None)[0] / root
-        before = change
-        change = float(np.abs(relative).max(initial=0))
+        before, change = change, float(np.abs(relative).max())
         if change <= 0.5 and change >= before / 2:  # only rounding is left
-            break
+            v[positive] = w * scale
+            return v
         w = w * (1 + relative * min(1.0, 0.9 / max(change, 1e-300)))
-    else:
-        return None
-    out = np.zeros(len(v))
-    out[positive] = w * scale
-    return out
+    return None

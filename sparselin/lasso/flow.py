@@ -73,7 +73,8 @@ def gradient_flow(
 
     Returns
     -------
-    FlowPath. Its times have the units of 1/λ, so y → cy gives τ → τ/c.
+    FlowPath. Its times have the units of 1/λ, so y → cy gives τ → τ/c. It stores s of all d features at each
+    event; if d is large, limit the number of events by `max_events`.
 
     Raises
     ------
@@ -100,64 +101,53 @@ def gradient_flow(
     S = problem.unpenalized_columns(forced)
     limit = None if max_events is None else check_count(max_events, "max_events", 1)
     flow = Flow(problem, S)
-    saddles, picks, status = [flow.saddle()], list[int](), Status.BEYOND_PRECISION
+    saddles, picks = [flow.saddle()], list[int]()
     while (arrival := flow.arrival()) is not None:
         if limit is not None and len(saddles) > limit:
-            return _path(problem, S, saddles, picks, restart, Status.MAX_STEPS)
+            return _path(problem, S, saddles, restart, Status.MAX_STEPS)
         flow.advance(arrival)
         saddle = flow.saddle()
         if restart and flow.sound:
-            picks.append(int(np.flatnonzero((saddle.coef != 0) & (flow.sign != 0))[0]))
+            picks.append(saddle.support[0])
             flow = Flow(problem, np.append(S, picks), flow.tau)
-            saddle = flow.saddle()._replace(s=saddle.s, s_error=saddle.s_error, tau=saddle.tau)
+            saddle = flow.saddle()._replace(s=saddle.s, s_error=saddle.s_error, support=tuple(picks))
         if not flow.sound:
             break
         saddles.append(saddle)
-        if callback is not None:
-            path = _path(problem, S, saddles, picks, restart, Status.STOPPED)
-            if callback(path):
-                return path
-    if flow.sound:
-        status = flow.ending() if restart else Status.COMPLETED
-    return _path(problem, S, saddles, picks, restart, status)
+        if callback is not None and callback(path := _path(problem, S, saddles, restart, Status.STOPPED)):
+            return path
+    ended = flow.ending() if restart else Status.COMPLETED
+    status = ended if flow.sound else Status.BEYOND_PRECISION
+    return _path(problem, S, saddles, restart, status)
 
 
 def _path(
-    problem: Problem, S: IndexArray, saddles: list[Saddle], picks: list[int], restart: bool, status: Status
+    problem: Problem, S: IndexArray, saddles: list[Saddle], restarted: bool, status: Status
 ) -> FlowPath:
-    """Make the `FlowPath` of the saddles, in the units of X; the first saddle is the state at τ = 0.
-
-    picks : with `restart`, the pick of each event.
-    """
-    m, design, dtype = problem.n_features, problem.design, problem.dtype
+    """Make the `FlowPath` of the saddles, in the units of X; the first saddle is the state at τ = 0."""
+    m, scale, dtype = problem.n_features, problem.design.scale, problem.dtype
     ones = ThinQR(problem.in_double(), range(m, problem.d))
     total = length_of(ones.residual(ones.problem.y))
     norms = np.array([saddle.residual for saddle in saddles])
     coef, intercept = problem.in_units_of_data(np.array([saddle.coef for saddle in saddles]))
     used = np.flatnonzero(coef.any(axis=0))
-    penalized = np.ones(problem.d)
-    penalized[S] = penalized[picks] = 0
-    off = np.flatnonzero(penalized[:m])
-    s = np.array([saddle.s[:m] for saddle in saddles[1:]]).reshape(-1, m).astype(dtype)
-    error = [saddle.s_error[used].max(initial=0) + problem.unit for saddle in saddles[1:]]
+    r2 = np.clip(1 - (norms / total) ** 2, 0, 1) if total else 0 * norms
+    events = saddles[1:]
+    error = [saddle.s_error[used].max(initial=0) + problem.unit for saddle in events]
     return FlowPath(
-        tau=np.array([saddle.tau for saddle in saddles[1:]]),
-        s=s,
+        tau=np.array([saddle.tau for saddle in events]),
+        s=np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype),
         s_error=np.array(error),
         features=used,
         coef_path=coef[:, used].astype(dtype),
         intercept_path=intercept.astype(dtype),
         residual_norm=norms.astype(dtype),
-        r2=np.clip(1 - (norms / total) ** 2, 0, 1).astype(dtype)
-        if total > 0
-        else np.zeros(len(norms), dtype),
-        supports=tuple(tuple(picks[:k]) for k in range(1, len(saddles)))
-        if restart
-        else tuple(tuple(off[saddle.coef[off] != 0].tolist()) for saddle in saddles[1:]),
-        unique=tuple(saddle.unique for saddle in saddles[1:]),
-        penalty=(penalized[used] / (1 if design.scale is None else design.scale[used])).astype(dtype),
-        restarted=restart,
+        r2=r2.astype(dtype),
+        supports=tuple(saddle.support for saddle in events),
+        unique=tuple(saddle.unique for saddle in events),
+        penalty=np.where(np.isin(used, S), 0, 1 / (1.0 if scale is None else scale[used])).astype(dtype),
+        restarted=restarted,
         forced=S[problem.d - m :],
         status=status,
-        fit=design.fit(problem.names),
+        fit=problem.design.fit(problem.names),
     )

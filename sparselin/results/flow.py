@@ -45,8 +45,9 @@ class FlowAverage(Named):
     names: Names
 
     def _headline(self) -> str:
-        verdict = "is" if self.is_lasso else "is not"
-        return f"τ {number(self.tau)}, {verdict} a LASSO solution at λ = {number(self.lam)}"
+        return (
+            f"τ {number(self.tau)}, is{' not' * (not self.is_lasso)} a LASSO solution at λ {number(self.lam)}"
+        )
 
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
@@ -176,15 +177,11 @@ class FlowPath(FittedPath):
         error = float(self.s_error[min(i, len(self) - 1)]) if len(self) else 0.0
         lack = 1 - self.s_at(t)[self.features] * np.sign(inner)
         violates = (np.abs(inner) > error * sizes) & (lack > error) & (self.penalty > 0) & (t > 0)
-        lam = 1 / t if t else np.inf
-        excess = float((self.penalty * np.abs(inner))[violates] @ lack[violates])
-        wrong = self.features[violates]
+        wrong = tuple(self.features[violates].tolist())
+        excess = float((self.penalty * np.abs(inner))[violates] @ lack[violates]) / (t or 1.0)
         coef = self._dense(inner.astype(self.coef_path.dtype))
-        intercept = shares @ self.intercept_path[: i + 1]
-        excess = lam * excess if len(wrong) else 0.0
-        return FlowAverage(
-            t, lam, coef, float(intercept), not len(wrong), tuple(wrong.tolist()), excess, self.names
-        )
+        intercept = float(shares @ self.intercept_path[: i + 1])
+        return FlowAverage(t, 1 / t if t else np.inf, coef, intercept, not wrong, wrong, excess, self.names)
 
     def _dense(self, inner: FloatArray) -> FloatArray:
         """Return coefficients (..., d), given those of `features` (..., p)."""
@@ -206,8 +203,7 @@ class FlowPath(FittedPath):
         end = (float(self.tau[-1]) if len(self) else 0.0) if ended else np.inf
         bad = times[~(np.isfinite(times) & (times >= 0) & (times <= end))]
         if bad.size:
-            hint = f" and at most {end:g}, where this path was cut off" if ended else ""
-            raise ValueError(f"tau must be finite, at least 0{hint}; got {bad[0]}")
+            raise ValueError(f"tau must be finite and from 0 to {end:g}, the end of this path; got {bad[0]}")
         return times
 
     def _headline(self) -> str:
