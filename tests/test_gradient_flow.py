@@ -44,11 +44,14 @@ def face(G, b, signs, S):
 
 
 def exact_flow(X, y, S=()):
-    """The events (τ, s, c, support, number of vertices) in rational arithmetic; X and y are integers."""
-    X, y = np.asarray(X).astype(int).tolist(), np.asarray(y).astype(int).tolist()
-    d = len(X[0])
-    G = [[Fraction(sum(row[i] * row[j] for row in X)) for j in range(d)] for i in range(d)]
-    b = [Fraction(sum(row[i] * v for row, v in zip(X, y, strict=True))) for i in range(d)]
+    """The events (τ, s, c, support, number of vertices) in rational arithmetic."""
+    X, y, d = (
+        [[Fraction(v) for v in row] for row in X.tolist()],
+        [Fraction(v) for v in y.tolist()],
+        X.shape[1],
+    )
+    G = [[sum(row[i] * row[j] for row in X) for j in range(d)] for i in range(d)]
+    b = [sum(row[i] * v for row, v in zip(X, y, strict=True)) for i in range(d)]
     tau, s, signs, out = Fraction(0), [Fraction(0)] * d, [0] * d, []
     ((_, c),) = face(G, b, signs, S)
     while True:
@@ -81,18 +84,22 @@ def hard_design(seed):
     return X.astype(float), rng.integers(-3, 4, n).astype(float), S
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(6))
 def test_events_are_those_of_rational_arithmetic(block):
+    """In the last blocks the lengths of columns differ by factors up to 2^40 and 2^120."""
+    most = (0, 0, 0, 0, 20, 60)[block]
     for seed in range(100 * block, 100 * block + 100):
         X, y, S = hard_design(seed)
+        X *= 2.0 ** np.random.default_rng(seed).integers(-most, most + 1, X.shape[1])
         exact, path = exact_flow(X, y, S), sl.gradient_flow(X, y, forced=S)
         assert path.status == sl.Status.COMPLETED, seed
         assert len(path) == len(exact), seed
         for k, (tau, s, c, support, vertices) in enumerate(exact):
             assert abs(path.tau[k] - tau) <= 1e-11 * tau, seed
-            assert np.abs(path.s[k] - np.array(s, float)).max() <= path.s_error[k] <= 1e-10, seed
-            size = np.linalg.norm(X, axis=0).max() * np.linalg.norm(y)
-            assert np.abs(X.T @ (y - X @ path.coef[k]) - np.array(c, float)).max() <= 1e-11 * size, seed
+            errors = np.abs(path.s[k] - np.array(s, float))[path.features]
+            assert errors.max() <= path.s_error[k] <= (1e-3 if most else 1e-10), seed
+            error = np.abs(X.T @ (y - X @ path.coef[k]) - np.array(c, float))
+            assert np.all(error <= 1e-11 * np.linalg.norm(X, axis=0) * np.linalg.norm(y)), seed
             assert list(path.supports[k]) == support, seed
             assert path.unique[k] == (vertices == 1), seed
 

@@ -179,8 +179,8 @@ class Flow(Segment):
 
         Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
         features whose interval meets that of the first one are measured in twice the precision, until none is
-        new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves
-        the event undecided.
+        new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves the event
+        undecided.
         """
         s, s_error = self.s.copy(), self._s_error()
         moving, fresh = self.c_error > 0, np.ones(len(s), bool)
@@ -200,13 +200,11 @@ class Flow(Segment):
             moving[J] = self.c[J] != 0
         if len(T) == 0:
             return None
-        steps = np.maximum(gap[T], 0) / size[T]
-        step = float(steps.min())
+        step = float((np.maximum(gap[T], 0) / size[T]).min())
         self.sound &= self._is_small(s_error[T] + step * np.maximum(self.c_error[T], self._rest_error), 1.0)
-        if not self.sound:
-            return None
         rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
-        return step, T, rounding, float(((rounding + s_error[T]) / size[T]).min())
+        step_error = float(((rounding + s_error[T]) / size[T]).min())
+        return (step, T, rounding, step_error) if self.sound else None
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return s_J and c_J in twice the precision, each with error bounds.
@@ -222,7 +220,8 @@ class Flow(Segment):
         s_error += self._flow_error()[J]
         c, c_error = self._accurate_c(self.base, J)
         zero = np.abs(c) <= c_error
-        zero[~zero] = in_span(self.qr, J[~zero])[0]
+        maybe = ~zero & (np.abs(c) <= self._span_error()[J])
+        zero[maybe] = in_span(self.qr, J[maybe])[0]
         c[zero] = c_error[zero] = 0
         return s, s_error, c, c_error
 

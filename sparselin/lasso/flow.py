@@ -116,8 +116,7 @@ def gradient_flow(
         saddles.append(saddle)
         if callback is not None and callback(path := _path(problem, S, saddles, restart, Status.STOPPED)):
             return path
-    ended = flow.ending() if restart else Status.COMPLETED
-    status = ended if flow.sound else Status.BEYOND_PRECISION
+    status = Status.BEYOND_PRECISION if not flow.sound else flow.ending() if restart else Status.COMPLETED
     return _path(problem, S, saddles, restart, status)
 
 

@@ -45,9 +45,8 @@ class FlowAverage(Named):
     names: Names
 
     def _headline(self) -> str:
-        return (
-            f"τ {number(self.tau)}, is{' not' * (not self.is_lasso)} a LASSO solution at λ {number(self.lam)}"
-        )
+        wrong = plural(len(self.violations), "violation")
+        return f"τ {number(self.tau)}, λ {number(self.lam)}, {wrong} of the KKT conditions of the LASSO"
 
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
