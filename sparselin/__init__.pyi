@@ -34,6 +34,7 @@ from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
 from .guarantees.subsets_within import subsets_within as subsets_within
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
+from .lasso.flow import gradient_flow as gradient_flow
 from .lasso.hierarchical_prox import group_hier_prox as group_hier_prox
 from .lasso.hierarchical_prox import hier_prox as hier_prox
 from .lasso.path import lasso_path as lasso_path
@@ -49,6 +50,8 @@ from .results import DescentResult as DescentResult
 from .results import DualProjection as DualProjection
 from .results import Explanation as Explanation
 from .results import FirstEntry as FirstEntry
+from .results import FlowAverage as FlowAverage
+from .results import FlowPath as FlowPath
 from .results import GeneralizedPath as GeneralizedPath
 from .results import GuaranteeBounds as GuaranteeBounds
 from .results import HierarchicalProx as HierarchicalProx

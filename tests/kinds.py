@@ -68,6 +68,13 @@ RESULTS = {
         "active": SET, "forced": INDICES, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
         "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL,
     },
+    sl.FlowPath: {
+        "tau": DOUBLE(-1, -1), "s": COLUMN, "s_error": WORK, "features": WITNESS, "coef_path": WITNESS,
+        "intercept_path": WITNESS, "residual_norm": NUMBER(0, 1), "r2": NUMBER, "supports": SET,
+        "unique": EQUAL, "penalty": WITNESS, "restarted": EQUAL, "forced": INDICES, "status": EQUAL,
+        "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL, "standardized": EQUAL,
+        "positive": EQUAL,
+    },
     sl.DualProjection: {
         "u": SAMPLE(0, 1), "coef": COLUMN(-1, 1), "active": SET, "duality_gap": NUMBER(0, 2), "status": EQUAL,
         "names": WITNESS,
@@ -142,5 +149,6 @@ RESULTS = {
 }  # fmt: skip
 # properties that are compared too: their fields depend on the order of the columns
 PROPERTIES = {
-    sl.LassoPath: {"coef": COLUMN(-1, 1)}, sl.SubsetsWithin: {"in_all": SET, "in_some": SET, "in_none": SET},
+    sl.LassoPath: {"coef": COLUMN(-1, 1)}, sl.FlowPath: {"coef": COLUMN(-1, 1)},
+    sl.SubsetsWithin: {"in_all": SET, "in_some": SET, "in_none": SET},
 }  # fmt: skip

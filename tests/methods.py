@@ -135,6 +135,8 @@ ROWS = [
     Method("verify", arguments=(2,), columns=None, lacks=CORRELATIONS | IN_DOUBLE),
     Method("lasso_path", arguments=(), options={"max_steps": 4}, lacks=CORRELATIONS),
     Method("lasso_path", "positive", (), {"max_steps": 4, "positive": True}, lacks=CORRELATIONS),
+    Method("gradient_flow", arguments=(), options={"max_events": 4}, lacks=CORRELATIONS),
+    Method("gradient_flow", "restarted", (), {"max_events": 4, "restart": True}, lacks=CORRELATIONS),
     Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | IN_SAMPLES),
     Method("hadamard_descent", arguments=(LAM,), lacks=CORRELATIONS),
     Method("best_subset", arguments=(3,), lacks=COPIES),

@@ -116,7 +116,7 @@ def test_the_frame_holds_numbers(found):
     assert list(by_pandas.columns) == by_polars.columns
     assert len(by_pandas) == len(by_polars)
     words = {"name", "ties", "status", "method", "quantity", "support", "hypothesis", "holds", "algorithm"}
-    words |= {"formula", "source", "verdict", "why", "features"}
+    words |= {"formula", "source", "verdict", "why", "features", "enters", "leaves"}
     for key in by_pandas.columns:
         kind = np.asarray(by_pandas[key]).dtype.kind
         assert (key in words) == (kind not in "biuf"), key
@@ -158,6 +158,11 @@ FRAMES = {
     },
     "best_subset": lambda r: {"index": r.support, "coefficient": r.coef, "r2": np.cumsum(r.gains)},
     "best_subset, ridge": lambda r: {"index": r.support, "coefficient": r.coef, "r2": np.cumsum(r.gains)},
+    "gradient_flow": lambda r: {
+        "tau": r.tau, "lam": 1 / r.tau, "r_square": r.residual_norm[1:] ** 2, "r2": r.r2[1:],
+        "n_active": [len(J) for J in r.supports],
+    },
+    "gradient_flow, average": lambda r: {"index": np.flatnonzero(r.coef), "coefficient": r.coef[r.coef != 0]},
     "subsets_within": lambda r: {"rank": np.arange(1, len(r) + 1), "value": r.values},
     "choose_nu": lambda r: {"nu": r.tried, "r2": r.r2_tried, "chosen": [nu == r.nu for nu in r.tried]},
     "maximize": lambda r: {"index": r.support, "gain": r.gains, "value": np.cumsum(r.gains)},

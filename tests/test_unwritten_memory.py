@@ -22,7 +22,7 @@ SMALL = (
     "greedy_local_search",
 )
 # those whose S are not counted in k
-PATHS = ("first_entry", "lambda_star", "lasso_path", "project_dual", "hadamard_descent")
+PATHS = ("first_entry", "lambda_star", "lasso_path", "gradient_flow", "project_dual", "hadamard_descent")
 
 
 def designs():

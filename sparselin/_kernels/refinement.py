@@ -87,6 +87,15 @@ def add(high, low, x):
 
 
 @kernel()
+def add_multiple(high, low, factor, x, x_low):
+    """Add factor·(x + x_low) in place to the number that is stored as a sum high + low of two floats."""
+    for j in range(high.size):
+        p, e = _product(factor, x[j])
+        s, e2 = _sum(high[j], p)
+        high[j], low[j] = _sum(s, low[j] + (e + e2 + factor * x_low[j]))
+
+
+@kernel()
 def along(high, low, lam, slope_high, slope_low):
     """Return x − λ·slope, where x and slope are each stored as a sum high + low of two floats."""
     out = np.empty(high.size)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.linalg.refinement import refine
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
@@ -177,24 +178,39 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     entered = homotopy.active()
     dependent = [int(j) for j in tight if not qr.append(int(j))]
     if dependent:
-        moves = np.zeros((len(T), len(dependent)))
-        inside = [j for j in qr.index if j in place]
-        for k, j in enumerate(dependent):
-            b = refine(qr, homotopy.problem.columns([j])[:, 0], None)
-            x = np.where(np.abs(b.x) > _ZERO * np.abs(b.x).max(), b.x, 0)
-            for i, value in zip(qr.index, x.tolist(), strict=True):
-                if i in place:
-                    moves[place[i], k] = -signs[place[i]] * signs[place[j]] * value
-            moves[place[j], k] = 1
-        J = np.array([place[j] for j in inside + dependent])
-        larger = _largest_support(v[J], moves[J])
-        v[J] = np.nan if larger is None else larger
+        sign_of = np.ones(homotopy.problem.d)
+        sign_of[T] = signs
+        J, moves = dependence_moves(qr, dependent, sign_of)
+        inside = np.array([j in place for j in J])
+        rows = np.array([place[j] for j in J if j in place])
+        larger = largest_support(v[rows], moves[inside])
+        v[rows] = np.nan if larger is None else larger
     for j in set(homotopy.active()) - set(entered):
         qr.remove(j)
     return None if np.isnan(v).any() else v
 
 
-def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
+def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> tuple[list[int], FloatArray]:
+    """Return columns J and the moves of v_J along which Σ_J sign_j·X_j·v_j is constant, one for each column.
+
+    J are the columns of the factorisation and the p columns `dependent`, which depend on them linearly. Row i
+    of the moves (|J|, p) belongs to J_i. Move k changes v of the k-th dependent column by 1, and v of no
+    other dependent column.
+
+    signs : (d,) the signs of the columns.
+    """
+    J = [*qr.index, *dependent]
+    moves = np.zeros((len(J), len(dependent)))
+    for k, j in enumerate(dependent):
+        b = refine(qr, qr.problem.columns([j])[:, 0], None).x
+        moves[: qr.size, k] = (
+            -signs[j] * signs[qr.index] * np.where(np.abs(b) > _ZERO * np.abs(b).max(), b, 0)
+        )
+        moves[qr.size + k, k] = 1
+    return J, moves
+
+
+def largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
     """Return a vector v + Nq ≥ 0 of largest support, over all q.
 
     The support of every other nonnegative v + Nq is contained in its support. Returns None if rounding leaves

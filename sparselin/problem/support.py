@@ -57,6 +57,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "window_ratios": _BY_PRODUCTS,
         "verify": Support(_ARRAYS, copies=True),
         "lasso_path": _BY_PRODUCTS._replace(options=OPTIONS[:5]),
+        "gradient_flow": _BY_PRODUCTS,
         "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
         "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
         "best_subset": _COPIED._replace(options=OPTIONS[:5]),

@@ -8,6 +8,8 @@ from sparselin.results.base import Names as Names
 from sparselin.results.base import Status as Status
 from sparselin.results.batch import BatchSelection as BatchSelection
 from sparselin.results.explanation import Explanation as Explanation
+from sparselin.results.flow import FlowAverage as FlowAverage
+from sparselin.results.flow import FlowPath as FlowPath
 from sparselin.results.generalized import GeneralizedPath as GeneralizedPath
 from sparselin.results.groups import GroupPath as GroupPath
 from sparselin.results.guarantees import Bound as Bound

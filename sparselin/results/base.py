@@ -54,8 +54,8 @@ class Status(enum.Enum):
         "with the next feature the data are separated, so the likelihood has no maximum; the result is the "
         "last model with a maximum; pass X without the feature in `unfitted` to continue"
     )
-    # only `lasso_path`
-    MAX_STEPS = "the path has as many segments as `max_steps` allows; increase `max_steps` to continue"
+    # only `lasso_path` and `gradient_flow`
+    MAX_STEPS = "the path was cut off after `max_steps` segments or `max_events` events; increase the limit"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
     # only the baselines for networks
     FILLED = (

@@ -1,0 +1,329 @@
+"""The limit of gradient flow on w∘θ (inverse scale space), from event to event, correct under ties.
+
+S are the features without penalty, whose coefficients are at least squares all the time. Let r = y − Xβ, and
+q(τ) = ∫₀^τ r, so that s = Xᵀq. The flow is ds/dτ = Xᵀr with |s_j| ≤ 1 off S, and β_j ≠ 0 only where
+s_j = sign β_j.
+
+*Events.* Between events β and r are constant, and s is linear in τ. At an event some |s_j| reach 1. The face
+F holds the features with |s_j| = 1; then β minimises ½‖y − Xβ‖² over the β with s_jβ_j ≥ 0 on F and β_j = 0
+off F ∪ S. The minimiser satisfies, with c = Xᵀr,
+
+    c_j = 0 on S,   s_jc_j ≤ 0 and β_jc_j = 0 on F.
+
+This is nonnegative least squares with some free variables, and the active set method of Lawson and Hanson
+solves it on the factorisation of `Segment`. Features with s_jc_j < 0 leave F, and s_j moves inwards; features
+with c_j = 0 stay in F, even if β_j = 0.
+
+*Errors.* q moves in K = {q : |X_jᵀq| ≤ 1 off S, X_Sᵀq = 0}, and dq/dτ ∈ y − N_K(q), where N_K is the normal
+cone, on the complement of the span of X_S. This is the gradient flow of the convex function that is −yᵀq on K
+and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q differ
+by at most ‖δ‖. Hence the errors of events add up and are not multiplied: the error of s_j is at most ‖X_j‖
+times the sum over the steps k, of length Δ_k, of
+
+    Δ_k·e_k + ‖r_k − r_{k−1}‖·t_k,
+
+where e_k bounds the error of r_k, and t_k the error that rounding in step k, and the tie decided at its end,
+make in the time of the event. At the event itself |c_j| times the error of its time is added. A second bound
+is zero while s_j = ±1, and sums Δ_k·‖X_j‖e_k + |c_j|·t'_k, where t'_k bounds the whole error of Δ_k; it is
+smaller for a column that is much longer than those that entered after it. Both are first order in eps, and
+the smaller one is used. q is summed in twice the precision. Features are at an event if their intervals of
+arrival times meet that of the first one; c_j counts as zero as in `Segment`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin._kernels import refinement
+from sparselin.lasso._segment import Segment
+from sparselin.lasso.entry import dependence_moves, largest_support
+from sparselin.linalg.gathered import GramRows
+from sparselin.linalg.refinement import length_of
+from sparselin.linalg.ties import in_span
+from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, TINY
+from sparselin.results import FloatArray, IndexArray
+
+# The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at
+# most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
+# undecided.
+_NEWTON = 100
+_Arrival = tuple[float, IndexArray, FloatArray, float]
+# With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
+# computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
+# larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
+_FEW, _AHEAD, _ROUGH = 256, 24, 1e-8
+
+
+class Saddle(NamedTuple):
+    """The flow after an event: τ, s (d,), a bound on the errors of s (d,), and β (d,).
+
+    support : the penalised features with β_j ≠ 0.
+    unique : whether β is the only solution on the face.
+    residual : ‖y − Xβ‖.
+    """
+
+    tau: float
+    s: FloatArray
+    s_error: FloatArray
+    coef: FloatArray
+    support: tuple[int, ...]
+    unique: bool
+    residual: float
+
+
+class Flow(Segment):
+    """The state of the flow between two events.
+
+    The factorisation holds S and the columns P of a vertex of the solutions on the face. `sign` (d,) is s_j
+    on the face F where c_j = 0, and zero elsewhere; `base` has β on S ∪ P and the residual r.
+
+    Attributes
+    ----------
+    tau, s : τ, and s (d,) at the last event.
+    c, c_error : the correlations c = Xᵀr (d,) now, zero on S and on F, and bounds on their errors.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray, tau: float = 0.0) -> None:
+        super().__init__(problem, S, False, None)
+        d, n = problem.d, problem.n
+        self.tau, self.s = tau, np.zeros(d)
+        self._q, self._q_low, self._q_error = np.zeros(n), np.zeros(n), 0.0
+        self._sum_error, self._drift, self._time_error = np.zeros(d), np.zeros(d), 0.0
+        self._fixed = problem.column_norms == 0
+        self._fixed[S] = True
+        # the error of the c that count as zero on F outside P, and rows of XᵀX
+        self._rest_error, self._rows = 0.0, GramRows(self.problem)
+        self.c: FloatArray = np.zeros(d)
+        self._correlate_all()
+
+    def saddle(self) -> Saddle:
+        """Return the state after the last event."""
+        coef, unique = self._coef()
+        support = tuple(np.flatnonzero(self.sign * coef).tolist())
+        return Saddle(self.tau, self.s.copy(), self._s_error(), coef, support, unique, length_of(self.base.r))
+
+    def advance(self, arrival: _Arrival) -> None:
+        """Go to the next event, the result of `arrival`, and compute β there."""
+        step, T, rounding, step_error = arrival
+        above, norms = self.base, self.problem.column_norms
+        self.tau += step
+        refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
+        self.s += step * self.c
+        self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(self.c))
+        error = above.r_error
+        if self.problem.is_multiplied:  # the products were rounded
+            r, y = self._sizes(above)
+            error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
+        self._q_error += step * error
+        self._drift += step * error * norms + step_error * np.abs(self.c)
+        size = np.abs(self.c[T])
+        self._time_error = float(((rounding + self._sum_error[T] + norms[T] * self._q_error) / size).min())
+        np.clip(self.s, -1, 1, out=self.s)
+        self.s[T] = self.sign[T] = np.sign(self.c[T])
+        self._sum_error[self.sign != 0] = self._drift[self.sign != 0] = 0
+        self._settle()
+        self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
+        self._correlate_all()
+
+    def _active(self) -> list[int]:
+        """Return P, the columns of the factorisation that are not in S."""
+        return self.qr.index[len(self.free) :]
+
+    def _correlate_all(self) -> None:
+        """Compute c = Xᵀr and its error bounds; c is zero on S and F, and everywhere if y is fitted."""
+        if not self._correlate_by_rows():
+            self.c = self._correlate(self.base.r)
+            self.c_error = self._errors(self.base, self.problem.column_norms)
+        resting = self._fixed | (self.sign != 0) | self.is_fitted()
+        self.c[resting] = self.c_error[resting] = 0
+
+    def _correlate_by_rows(self) -> bool:
+        """Compute c = Xᵀy − XᵀX_J·β_J from rows of XᵀX, if this is faster and accurate enough.
+
+        A product of all columns with one vector reads X once. So the rows of columns that may enter soon are
+        computed together with those that are needed now.
+        """
+        problem, J = self.problem, np.array(self.qr.index, np.intp)
+        size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
+        error = problem.rounding() * size * problem.column_norms
+        rough = error.max() > _ROUGH * np.abs(self.c).max()
+        if not problem.has_columns or problem.d <= _FEW or rough:
+            return False
+        missing = J[self._rows.place[J] < 0]
+        if len(missing):
+            free = np.setdiff1d(np.flatnonzero((self._rows.place < 0) & (self.c != 0)), missing)
+            waits = (1 - np.sign(self.c[free]) * self.s[free]) / np.abs(self.c[free])
+            new = np.concatenate([missing, free[np.argsort(waits)[:_AHEAD]]])
+            self._rows.add(new, problem.block(new).T)
+        G = self._rows.combination(self.base.x[None], J)[1]
+        self.c, self.c_error = problem.Xty - self.base.x @ G[self._rows.place[J]], error
+        return True
+
+    def _s_error(self) -> FloatArray:
+        """Return bounds (d,) on the errors of s, which is a sum of rounded c; zero on the face."""
+        return np.where(self.sign != 0, 0, self._sum_error + self._flow_error())
+
+    def _flow_error(self) -> FloatArray:
+        """Return bounds (d,) on the errors of Xᵀq at the last event that come from the events before it."""
+        bound = self.problem.column_norms * self._q_error + self._time_error * np.abs(self.c)
+        return np.minimum(bound, self._drift)
+
+    def arrival(self) -> _Arrival | None:
+        """Return the next event: Δ, the features T that arrive, and two error bounds.
+
+        Δ is the step to it in τ. The bounds are those on the errors of this step in s_T and of the decision
+        that T ties, and one on the error of Δ.
+
+        Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
+        features whose interval meets that of the first one are measured in twice the precision, until none is
+        new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves the event
+        undecided.
+        """
+        s, s_error = self.s.copy(), self._s_error()
+        moving, fresh = self.c_error > 0, np.ones(len(s), bool)
+        while True:
+            size, outward = np.abs(self.c), np.sign(self.c)
+            decided = moving & (size > self.c_error)
+            gap = 1 - np.where(decided, outward * s, np.abs(s))
+            low, high = np.full(len(s), np.inf), np.full(len(s), np.inf)
+            low[moving] = np.maximum(gap - s_error, 0)[moving] / (size + self.c_error)[moving]
+            high[decided] = (gap + s_error)[decided] / (size - self.c_error)[decided]
+            T = np.flatnonzero((low <= high.min()) & (low < np.inf))
+            J = T[fresh[T]]
+            if len(J) == 0:
+                break
+            fresh[J] = False
+            s[J], s_error[J], self.c[J], self.c_error[J] = self._measure(J)
+            moving[J] = self.c[J] != 0
+        if len(T) == 0:
+            return None
+        step = float((np.maximum(gap[T], 0) / size[T]).min())
+        self.sound &= self._is_small(s_error[T] + step * np.maximum(self.c_error[T], self._rest_error), 1.0)
+        rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
+        step_error = float(((rounding + s_error[T]) / size[T]).min())
+        return (step, T, rounding, step_error) if self.sound else None
+
+    def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return s_J and c_J in twice the precision, each with error bounds.
+
+        If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are
+        zero.
+        """
+        norms = self.problem.column_norms[J]
+        s, _ = self._accurate_c(self.base._replace(r=self._q, r_low=self._q_low), J)
+        s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
+        summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
+        s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
+        s_error += self._flow_error()[J]
+        c, c_error = self._accurate_c(self.base, J)
+        zero = np.abs(c) <= c_error
+        maybe = ~zero & (np.abs(c) <= self._span_error()[J])
+        zero[maybe] = in_span(self.qr, J[maybe])[0]
+        c[zero] = c_error[zero] = 0
+        return s, s_error, c, c_error
+
+    def _settle(self) -> None:
+        """Find β on the face, and remove the features with s_jc_j < 0 from the face.
+
+        The method is that of Lawson and Hanson. Each entry decreases ‖r‖, and ‖r‖ is a function of P, so no P
+        occurs twice.
+        """
+        seen, rejected = {frozenset(self._active())}, set[int]()
+        while True:
+            F = np.setdiff1d(np.flatnonzero(self.sign), self.qr.index)
+            c, error = self._accurate_c(self.base, F)
+            if self.problem.is_multiplied:
+                error = error + self._products_error(self.base, F)
+            c = c * (not self.is_fitted())
+            excess = (self.sign[F] * c - error) / self.problem.column_norms[F]
+            excess[np.isin(F, list(rejected))] = 0
+            if not (excess > 0).any():
+                break
+            j, feasible = int(F[np.argmax(excess)]), self.base.x
+            if self.qr.append(j):
+                self._descend(np.append(feasible, 0.0))
+            if j not in self.qr.index:
+                rejected.add(j)
+                continue
+            if frozenset(self._active()) in seen:
+                self.sound = False
+                return
+            seen.add(frozenset(self._active()))
+            rejected.clear()
+        leaving = self.sign[F] * c < -error
+        leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
+        self._rest_error = float(error[~leaving].max(initial=0)) * (not self.is_fitted())
+        self.sign[F[leaving]] = 0
+
+    def _descend(self, beta: FloatArray) -> None:
+        """Move from a feasible β on S ∪ P to least squares; columns whose s_jβ_j becomes zero leave P."""
+        while True:
+            self._set_base()
+            P, inside = np.array(self._active(), np.intp), slice(len(self.free), None)
+            goal = self.base.x[inside]
+            error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._beta0_error()
+            new, old = self.sign[P] * goal, np.maximum(self.sign[P] * beta[inside], 0)
+            falling = new <= error
+            if not falling.any():
+                return
+            step = np.where(falling, old / np.maximum(old - np.minimum(new, 0), TINY), np.inf)
+            first = int(np.argmin(step))
+            beta = np.delete(beta + step[first] * (self.base.x - beta), first + len(self.free))
+            self.qr.remove(int(P[first]))
+
+    def _coef(self) -> tuple[FloatArray, bool]:
+        """Return β (d,) and whether it is unique.
+
+        If columns of the face are dependent, β is the limit of the flow from equal α: of all solutions the
+        one of largest −Σ|β_j| log|β_j|, whose support is the largest.
+        """
+        P, coef = self._active(), np.zeros(self.problem.d)
+        coef[self.qr.index] = self.base.x
+        resting = np.setdiff1d(np.flatnonzero(self.sign), P).tolist()
+        dependent = [j for j in resting if not self.qr.append(j)]
+        unique = True
+        if dependent:
+            J, moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
+            norms, inside = self.problem.column_norms[J], np.isin(J, self.free, invert=True)
+            where, length = np.array(J)[inside], norms[inside]
+            N = moves[inside] * length[:, None] / norms[-len(dependent) :]  # the moves of v_j‖X_j‖
+            v = largest_support(np.maximum(self.sign[where] * coef[where], 0) * length, N)
+            unique = v is not None and int(np.count_nonzero(v)) == len(P)
+            if v is not None and not unique:
+                v = _largest_entropy(v / length, N, length)
+                if v is not None:
+                    coef[where] = self.sign[where] * v
+                    coef[self.free] += moves[~inside] @ v[-len(dependent) :]
+            self.sound &= v is not None
+        for j in set(resting) - set(dependent):
+            self.qr.remove(j)
+        return coef, unique
+
+
+def _largest_entropy(v: FloatArray, N: FloatArray, length: FloatArray) -> FloatArray | None:
+    """Return the v + (Nx)/length ≥ 0 of largest entropy −Σ v_i log v_i, over all x; None if not converged.
+
+    v : (m,) a vector of this set with the largest support.
+
+    Newton's method on the vectors with this support. The minimiser of Σ v_i log v_i over them exists and is
+    positive there, because the derivative of v log v is −∞ at 0.
+    """
+    from scipy.linalg import null_space
+
+    positive, scale = v > 0, float(v.max())
+    M = N[positive] @ null_space(np.where(positive[:, None], 0, N)) / length[positive, None]
+    w, change = v[positive] / scale, np.inf
+    for _ in range(_NEWTON):
+        root = np.sqrt(w)
+        A = M / root[:, None]
+        A /= np.sqrt((A**2).sum(axis=0))  # columns may differ in scale
+        relative = A @ np.linalg.lstsq(A, -root * (np.log(w) + 1), rcond=None)[0] / root
+        before, change = change, float(np.abs(relative).max())
+        if change <= 0.5 and change >= before / 2:  # only rounding is left
+            v[positive] = w * scale
+            return v
+        w = w * (1 + relative * min(1.0, 0.9 / max(change, 1e-300)))
+    return None

@@ -1,0 +1,308 @@
+"""Gradient flow on w∘θ: events in rational arithmetic, a stiff solver at finite α, the LASSO, OMP."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import sparselin as sl
+
+# An independent method: the events in rational arithmetic, and faces by enumeration of active sets
+
+
+def solve(A, b):
+    """The solution of a square rational system, or None if it is singular."""
+    rows, n = [[*row, v] for row, v in zip(A, b, strict=True)], len(b)
+    for i in range(n):
+        k = next((k for k in range(i, n) if rows[k][i]), None)
+        if k is None:
+            return None
+        rows[i], rows[k] = rows[k], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for k in range(n):
+            if k != i and rows[k][i]:
+                rows[k] = [v - rows[k][i] * w for v, w in zip(rows[k], rows[i], strict=True)]
+    return [row[n] for row in rows]
+
+
+def face(G, b, signs, S):
+    """All vertices of the solutions on a face: {j: β_j}, and c = Xᵀ(y − Xβ)."""
+    vertices, d = [], len(b)
+    F = [j for j in range(d) if signs[j] and j not in S]
+    for k in range(len(F) + 1):
+        for P in itertools.combinations(F, k):
+            J = [*S, *P]
+            beta = solve([[G[i][j] for j in J] for i in J], [b[i] for i in J])
+            if beta is None or any(signs[j] * beta[J.index(j)] <= 0 for j in P):
+                continue
+            c = [b[i] - sum(G[i][j] * v for j, v in zip(J, beta, strict=True)) for i in range(d)]
+            if all(signs[j] * c[j] <= 0 for j in F):
+                vertices.append((dict(zip(J, beta, strict=True)), c))
+    return vertices
+
+
+def exact_flow(X, y, S=()):
+    """The events (τ, s, c, support, number of vertices) in rational arithmetic."""
+    X, y, d = (
+        [[Fraction(v) for v in row] for row in X.tolist()],
+        [Fraction(v) for v in y.tolist()],
+        X.shape[1],
+    )
+    G = [[sum(row[i] * row[j] for row in X) for j in range(d)] for i in range(d)]
+    b = [sum(row[i] * v for row, v in zip(X, y, strict=True)) for i in range(d)]
+    tau, s, signs, out = Fraction(0), [Fraction(0)] * d, [0] * d, []
+    ((_, c),) = face(G, b, signs, S)
+    while True:
+        steps = [((1 if c[j] > 0 else -1) - s[j]) / c[j] for j in range(d) if c[j]]
+        if not steps:
+            return out
+        tau += min(steps)
+        s = [v + min(steps) * w for v, w in zip(s, c, strict=True)]
+        signs = [int(v) if abs(v) == 1 else 0 for v in s]
+        vertices = face(G, b, signs, S)
+        c = vertices[0][1]
+        assert all(v[1] == c for v in vertices)
+        support = sorted({j for beta, _ in vertices for j in beta if j not in S})
+        out.append((tau, s, c, support, len(vertices)))
+
+
+def hard_design(seed):
+    """Small integers, with duplicates, opposite columns, a sum of columns, a zero column; and S."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 6), rng.integers(1, 7)
+    X = rng.integers(-2, 3, (n, d))
+    for j in range(d):
+        kind = rng.integers(6)
+        if kind == 0:
+            X[:, j] = rng.choice([-1, 1]) * X[:, rng.integers(d)]
+        elif kind == 1:
+            X[:, j] = X[:, rng.integers(d)] + X[:, rng.integers(d)]
+    S = rng.permutation(d)[: rng.integers(0, 3)] if seed % 4 == 0 else np.zeros(0, int)
+    S = [int(j) for k, j in enumerate(S) if np.linalg.matrix_rank(X[:, S[: k + 1]]) == k + 1][:1]
+    return X.astype(float), rng.integers(-3, 4, n).astype(float), S
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_events_are_those_of_rational_arithmetic(block):
+    """In the last blocks the lengths of columns differ by factors up to 2^40 and 2^120."""
+    most = (0, 0, 0, 0, 20, 60)[block]
+    for seed in range(100 * block, 100 * block + 100):
+        X, y, S = hard_design(seed)
+        X *= 2.0 ** np.random.default_rng(seed).integers(-most, most + 1, X.shape[1])
+        exact, path = exact_flow(X, y, S), sl.gradient_flow(X, y, forced=S)
+        assert path.status == sl.Status.COMPLETED, seed
+        assert len(path) == len(exact), seed
+        for k, (tau, s, c, support, vertices) in enumerate(exact):
+            assert abs(path.tau[k] - tau) <= 1e-11 * tau, seed
+            errors = np.abs(path.s[k] - np.array(s, float))[path.features]
+            assert errors.max() <= path.s_error[k] <= (1e-3 if most else 1e-10), seed
+            error = np.abs(X.T @ (y - X @ path.coef[k]) - np.array(c, float))
+            assert np.all(error <= 1e-11 * np.linalg.norm(X, axis=0) * np.linalg.norm(y)), seed
+            assert list(path.supports[k]) == support, seed
+            assert path.unique[k] == (vertices == 1), seed
+
+
+# An independent method: a stiff solver at finite α, with s as its state
+
+
+def integrate(X, y, log_alpha, taus):
+    """Solve ds/dτ = Xᵀ(y − Xβ) with β_i = (α²/2)·sinh(2s_i·log(1/α)), and return s at the times."""
+    L, G, b = -log_alpha, X.T @ X, X.T @ y
+
+    def part(s, sign):  # exp(2L(|s| − 1))/4, or its half with the other exponential
+        return np.exp(np.minimum(2 * L * (np.abs(s) - 1), 500)) * (1 + sign * np.exp(-4 * L * np.abs(s))) / 4
+
+    found = solve_ivp(
+        lambda t, s: b - G @ (np.sign(s) * part(s, -1)), (0, taus[-1]), np.zeros(len(b)), "LSODA", taus,
+        jac=lambda t, s: -G * (2 * L * part(s, 1)), rtol=1e-7, atol=1e-10,
+    )  # fmt: skip
+    assert found.success
+    return found.y.T
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_stiff_solver_at_finite_alpha_tends_to_the_flow(seed):
+    rng = np.random.default_rng(seed)
+    n, d = (12, 8) if seed % 2 else (6, 9)
+    X = rng.standard_normal((n, d))
+    if seed % 5 == 0:
+        X[:, 3] = (X[:, 0] + X[:, 1]) / 2
+    y = X[:, :4] @ rng.standard_normal(4) + 0.3 * rng.standard_normal(n)
+    path = sl.gradient_flow(X, y, max_events=8)
+    taus = np.linspace(0, path.tau[-1], 200)[1:]
+    errors = []
+    for log_alpha in (-30 * np.log(10), -100 * np.log(10)):
+        s = integrate(X, y, log_alpha, taus)
+        errors.append(-log_alpha * np.abs(s - path.s_at(taus)).max())
+    assert 0.5 * errors[0] <= errors[1] <= 2 * errors[0] <= 20
+
+
+def test_dependent_columns_share_as_in_the_limit():
+    X = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
+    path = sl.gradient_flow(X, [1.0, 1.3, 0.4])
+    assert path.supports == ((1,), (0, 1, 2))
+    assert path.unique == (True, False)
+    b1, b2, b3 = path.coef[-1]
+    assert abs(b3 - np.sqrt(b1 * b2)) <= 1e-14
+    assert np.allclose(X @ path.coef[-1], [1.0, 1.3, 0], rtol=0, atol=1e-15)
+    copies = sl.gradient_flow(X[:, [0, 1, 0, 1, 1]] * [1, 1, -1, 1, -1], [1.0, 3.0, 0.0])
+    assert np.allclose(copies.coef, [[0, 1, 0, 1, -1], [0.5, 1, -0.5, 1, -1]], rtol=0, atol=1e-15)
+
+
+def test_the_time_average_is_the_lasso_where_no_coordinate_has_the_wrong_sign():
+    seen = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((20, 12))
+        y = X @ rng.standard_normal(12) + rng.standard_normal(20)
+        path, lasso = sl.gradient_flow(X, y), sl.lasso_path(X, y)
+        for tau in np.linspace(1, 1.1 * path.tau[-1], 40):
+            average, best = path.average(tau), lasso.at(1 / tau)
+            values = [
+                0.5 * np.sum((y - X @ beta) ** 2) + np.abs(beta).sum() / tau for beta in (average.coef, best)
+            ]
+            assert -1e-12 <= (values[0] - values[1]) / values[1] <= average.excess / values[1] + 1e-12
+            assert average.is_lasso == bool(np.abs(average.coef - best).max() <= 1e-9)
+            assert average.is_lasso == (average.excess == 0) == (average.violations == ())
+            seen.append(average.is_lasso)
+    assert 20 < sum(seen) < len(seen) - 20
+
+
+def test_a_coordinate_leaves_and_returns_with_the_other_sign():
+    X = np.array([[2.0, 0.6], [0.0, 0.1]])
+    y = np.linalg.solve(X.T, [1.0, 0.9])
+    path = sl.gradient_flow(X, y)
+    assert np.allclose(path.tau, [1, 7 / 6, 2.2089201877934], rtol=1e-13)
+    assert np.allclose(path.coef, [[0.25, 0], [0, 0.9 / 0.37], [-17.75, 60]], rtol=1e-13)
+    assert path.average(7 / 6).is_lasso
+    assert path.average(1.2).violations == (0,)
+    late = path.average(100.0)  # the average of feature 0 is negative now
+    assert late.is_lasso
+    assert np.allclose(late.coef, sl.lasso_path(X, y).at(0.01), rtol=1e-9)
+
+
+def test_the_restarted_flow_is_omp():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = rng.integers(2, 14, 2)
+        X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+        forced = [int(rng.integers(d))] if seed % 3 == 0 else []
+        path, omp = sl.gradient_flow(X, y, restart=True, forced=forced), sl.omp(X, y, d, forced=forced)
+        assert (*forced, *(path.supports[-1] if len(path) else ())) == tuple(omp.support.tolist())
+        t = len(forced)
+        assert np.allclose(np.diff(path.tau, prepend=0), 1 / omp.lam_star[t:], rtol=1e-9)
+        coef = np.zeros((len(path), d))
+        coef[:, omp.support] = omp.coef_path[t:]
+        assert np.allclose(path.coef, coef, rtol=1e-8, atol=1e-10)
+        assert path.status in (sl.Status.EXACT_FIT, sl.Status.RANK_EXHAUSTED, sl.Status.NO_CORRELATION)
+    for seed in range(100):  # ties
+        X, y, S = hard_design(seed)
+        path = sl.gradient_flow(X, y, restart=True, forced=S)
+        steps = sl.sequential_lasso(X, y, X.shape[1], forced=S)
+        assert (*S, *(path.supports[-1] if len(path) else ())) == tuple(steps.support.tolist()), seed
+        assert path.status == (steps.status if len(steps) < X.shape[1] else path.status), seed
+    with pytest.raises(ValueError, match="without restarts"):
+        path.average(1.0)
+
+
+def test_the_order_for_orthogonal_columns_is_that_of_omp():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((12, 9)))[0]
+    y = rng.standard_normal(12)
+    path, omp = sl.gradient_flow(Q, y), sl.omp(Q, y, 9)
+    assert path.supports == tuple(tuple(sorted(omp.support[: k + 1].tolist())) for k in range(9))
+    assert np.allclose(path.tau, 1 / omp.lam_star, rtol=1e-12)
+
+
+def test_times_and_values():
+    X, y, path = np.eye(2), [4.0, 1.0], sl.gradient_flow(np.eye(2), [4.0, 1.0])
+    assert path.at([0, 0.2499, 0.25, 1e9]).tolist() == [[0, 0], [0, 0], [4, 0], [4, 1]]
+    assert path.s_at([0, 0.125, 0.5, 1e9]).tolist() == [[0, 0], [0.5, 0.125], [1, 0.5], [1, 1]]
+    zero = path.average(0)
+    assert not zero.coef.any()
+    assert zero.is_lasso
+    assert zero.excess == 0
+    assert zero.lam == np.inf
+    assert path.average(2.0).coef.tolist() == [3.5, 0.5] == sl.lasso_path(X, y).at(0.5).tolist()
+    cut = sl.gradient_flow(X, y, max_events=1)
+    assert cut.status == sl.Status.MAX_STEPS
+    assert cut.at(0.25).tolist() == [4, 0]
+    with pytest.raises(ValueError, match=r"from 0 to 0\.25"):
+        cut.at(0.3)
+    assert sl.gradient_flow(X, y, max_events=2).status == sl.Status.COMPLETED
+    seen = []
+    stopped = sl.gradient_flow(X, y, callback=lambda path: seen.append(len(path)) or len(path) == 1)
+    assert seen == [1]
+    assert stopped.status == sl.Status.STOPPED
+    for tau in (-1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="tau"):
+            path.at(tau)
+    for tau in ("1", None, [[1.0]]):
+        with pytest.raises(TypeError, match="tau"):
+            path.at(tau)
+    with pytest.raises(TypeError, match="one real number"):
+        path.average([1.0, 2.0])
+    nothing = sl.gradient_flow(X, [0.0, 0.0])
+    assert len(nothing) == 0
+    assert nothing.at([0, 3]).tolist() == [[0, 0]] * 2 == nothing.s_at([0, 3]).tolist()
+    assert nothing.average(3).is_lasso
+    assert nothing.status == sl.Status.COMPLETED
+    assert sl.gradient_flow(X, [0.0, 0.0], restart=True).status == sl.Status.EXACT_FIT
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-30, 3.0, 1e100])
+def test_scale(scale):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((20, 30)), rng.standard_normal(20)
+    X[:, 7] = X[:, 2]
+    path = sl.gradient_flow(X, y)
+    for a, b in ((1.0, scale), (scale, 1.0)):
+        other = sl.gradient_flow(a * X, b * y)
+        assert other.supports == path.supports
+        assert other.status == path.status
+        assert np.allclose(other.tau * scale, path.tau, rtol=1e-10)
+        assert np.allclose(other.s, path.s, rtol=0, atol=1e-10)
+    mixed = np.ones(30)
+    mixed[5:10] = scale  # features of another scale
+    assert sl.gradient_flow(X * mixed, y).status in (sl.Status.COMPLETED, sl.Status.BEYOND_PRECISION)
+
+
+def test_intercept_scales_weights_and_float32():
+    rng = np.random.default_rng(4)
+    X, y, w = rng.standard_normal((20, 6)) + 3, rng.standard_normal(20), rng.integers(1, 4, 20)
+    path = sl.gradient_flow(X, y, intercept=True, standardize=True, sample_weight=w)
+    Z = np.repeat(X, w, axis=0)
+    Z, center, deviation = (Z - Z.mean(axis=0)) / Z.std(axis=0), Z.mean(axis=0), Z.std(axis=0)
+    u = np.repeat(y, w)
+    plain = sl.gradient_flow(Z, u - u.mean())
+    assert path.supports == plain.supports
+    assert np.allclose(path.tau, plain.tau, rtol=1e-10)
+    assert np.allclose(path.coef, plain.coef / deviation, rtol=1e-9)
+    assert np.allclose(path.intercept_path[1:], u.mean() - plain.coef / deviation @ center, rtol=1e-9)
+    assert np.allclose(path.r2, plain.r2, rtol=1e-10)
+    for tau in path.tau[:-1] * 1.1:
+        ours, theirs = path.average(tau), plain.average(tau)
+        assert ours.violations == theirs.violations
+        assert np.isclose(ours.excess, theirs.excess, rtol=1e-8)
+    single = sl.gradient_flow(X.astype(np.float32), y.astype(np.float32))
+    double = sl.gradient_flow(X.astype(np.float32).astype(float), y.astype(np.float32).astype(float))
+    assert single.coef.dtype == np.float32
+    assert single.supports == double.supports
+    assert np.array_equal(single.tau, double.tau)
+    assert single.average(3.0).is_lasso == double.average(3.0).is_lasso
+
+
+def test_bad_input():
+    X, y = np.eye(3), np.ones(3)
+    for options in ({"max_events": 0}, {"forced": [3]}, {"forced": [0, 0]}, {"sample_weight": [1, -1, 1]}):
+        with pytest.raises(ValueError):
+            sl.gradient_flow(X, y, **options)
+    for options in ({"max_events": 1.5}, {"forced": 1}):
+        with pytest.raises(TypeError):
+            sl.gradient_flow(X, y, **options)
+    with pytest.raises(TypeError, match="complex"):
+        sl.gradient_flow(1j * X, y)
+    with pytest.raises(ValueError):
+        sl.gradient_flow(X, [1.0, np.nan, 0.0])
