@@ -11,24 +11,16 @@ from proofs_checks.experiments.networks.printed import ALL, LEARNERS, NAMES, OWN
 DATA = ("mice", "mnist", "fashion", "isolet", "coil20", "activity")
 SEEDS = (1, 2, 3, 4, 5)
 # pieces that a sentence needs, but no printed figure
-_CURVES = itertools.product(
-    ("lassonet",),
-    ("mice", "mnist", "isolet", "coil20"),
-    ("LassoNet", NAMES["Fisher"], NAMES["PFA"]),
-    (5, 10, 25, 75, 100),
-    ("",),
-    ("network", "ExtraTrees"),
-)
-_LASSONET = [("paper", data, "LassoNet", 50, "", "network") for data in DATA[:5]]
-_IMPUTED = [
-    ("completion", "mice", method, k, setting, "mse")
-    for method, k, setting in (
-        ("LassoNet", 77, "trained again"),
-        ("LassoNet", 40, ""),
-        ("soft-impute", 77, ""),
-    )
-]
-OTHERS = (*_CURVES, *_LASSONET, *_IMPUTED)
+OTHERS = (
+    *itertools.product(
+        ("lassonet",), ("mice", "mnist", "isolet", "coil20"), ("LassoNet", NAMES["Fisher"], NAMES["PFA"]),
+        (5, 10, 25, 75, 100), ("",), ("network", "ExtraTrees"),
+    ),
+    *(("paper", data, "LassoNet", 50, "", "network") for data in DATA[:5]),
+    ("completion", "mice", "LassoNet", 77, "trained again", "mse"),
+    ("completion", "mice", "LassoNet", 40, "", "mse"),
+    ("completion", "mice", "soft-impute", 77, "", "mse"),
+)  # fmt: skip
 
 
 def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
