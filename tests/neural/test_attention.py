@@ -48,6 +48,12 @@ def test_the_planted_features_are_found(form, folded):
     assert (sorted(path.order), path.status) == ([0, 2, 5], Status.COMPLETED)
 
 
+def test_images_through_a_convolution():
+    images = nn.Sequential(nn.Conv2d(2, 8, (1, 4)), nn.Flatten(), network(8))
+    path = made(3, net=images).fit([(X.reshape(-1, 2, 1, 4), Y)], epochs=200)
+    assert sorted(path.order) == [0, 2, 5]
+
+
 @pytest.mark.parametrize(("per_step", "sizes"), [(1, [1] * 5), (2, [2, 2, 1]), ("double", [1, 2, 2])])
 def test_each_phase_picks_at_its_end_the_units_of_largest_attention(per_step, sizes):
     seen = []
@@ -250,25 +256,13 @@ def test_moments_are_kept_unless_reset(reset, least):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_arrays_and_frames_in_and_arrays_out_whatever_the_network(dtype):
-    pandas = pytest.importorskip("pandas")
-    arrays, frames = (
-        (X.double().numpy(), Y.numpy()),
-        (pandas.DataFrame(X.numpy()), pandas.DataFrame(Y.numpy())),
-    )
-    path, same = (
-        made(2, net=network(8, dtype=dtype), names=list("abcdefgh")).fit([batch], epochs=100)
-        for batch in (arrays, frames)
-    )
-    assert path == same
-    assert (path.order.tolist(), path.attention.dtype) == ([5, 2], float)
-    assert path.to_frame().name.tolist() == ["f", "c"]
-
-
-def test_images_through_a_convolution():
-    images = planted(d=16)[0]
-    net = nn.Sequential(nn.Conv2d(1, 4, 2), nn.Flatten(), nn.Linear(36, 1))
-    path = made(2, 16, net).fit([(images.reshape(-1, 1, 4, 4), images[:, [5]] * 3)], epochs=100)
-    assert path.order[0] == 5
+    frame, paths = pytest.importorskip("pandas").DataFrame, []
+    for batch in ((X.double().numpy(), Y.numpy()), (frame(X.numpy()), frame(Y.numpy()))):
+        method = made(2, net=network(8, dtype=dtype), names=list("abcdefgh"))
+        paths.append(method.fit([batch], epochs=100))
+    assert paths[0] == paths[1]
+    assert (paths[0].order.tolist(), paths[0].attention.dtype) == ([5, 2], float)
+    assert paths[0].to_frame().name.tolist() == ["f", "c"]
 
 
 def test_categorical_columns_are_units():

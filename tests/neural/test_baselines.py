@@ -15,7 +15,8 @@ import sparselin as sl
 from sparselin.estimators import OMPSelector
 from sparselin.neural import NonFiniteLoss, baselines, mlp
 from sparselin.neural.baselines import methods
-from sparselin.neural.baselines._fit import Proximal, row_gradients
+from sparselin.neural.baselines._data import prepare
+from sparselin.neural.baselines._fit import GrowingNetwork, Proximal, row_gradients
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.baselines.selecting_layer import ConcreteSelectors
@@ -62,20 +63,17 @@ def test_a_linear_signal_is_found(name):
     assert found.duplicates == () or "concrete" in name
 
 
-def test_networks_see_xor_but_not_by_correlations_and_gradients_at_zero():
+@pytest.mark.parametrize("name", sorted(name for name in QUICK if QUICK[name].get("hidden") == (16,)))
+def test_networks_see_xor(name):
+    signs = np.random.default_rng(1).standard_normal((400, 6))
+    assert set(run(name, signs, signs[:, 2] * signs[:, 5] > 0, 2).support) == {2, 5}
+
+
+@pytest.mark.parametrize("name", ["largest correlation", "OMP"])
+def test_correlations_and_gradients_at_zero_do_not_see_xor(name):
     """In an orthogonal design every single feature is independent of y, so OMP selects nothing."""
-    signs = np.array([*itertools.product([-1.0, 1], repeat=3)] * 50)
-    y = signs[:, 0] * signs[:, 2] > 0
-    for name in (
-        "feature mask (LLY)",
-        "group LASSO",
-        "Sequential LASSO, λ fixed",
-        "concrete autoencoder of y",
-    ):
-        assert set(run(name, signs, y, 2).support) == {0, 2}
-    assert run("largest correlation", signs, y, 2).scores.max() < 1e-7
-    found = run("OMP", signs, y, 2, epochs=50)
-    assert (found.scores.max() < 1e-12, found.picks.tolist()) == (True, [])
+    signs = np.array([*itertools.product([-1.0, 1], repeat=3)] * 4)
+    assert run(name, signs, signs[:, 0] * signs[:, 2] > 0, 2).scores.max() < 1e-7
 
 
 def test_omp_of_a_linear_model_is_omp():
@@ -284,6 +282,17 @@ def test_options_are_checked():
     refuses("grid must be two numbers", baselines.group_lasso, X, y, 1, grid=(0.0, 1.1))
     with pytest.raises(NonFiniteLoss, match="learning_rate"):
         baselines.omp(X.astype(np.float32), 1.0 * y, 2, learning_rate=1e30, batch_size=10)
+
+
+def test_a_feature_joins_with_the_row_drawn_for_it():
+    with seeded(0) as generator:
+        net = GrowingNetwork(prepare(*next(designs(1)), 2, None), (5,), generator)
+        before = net.drawn.clone()
+        net.add(3)
+        net.keep()
+        assert torch.equal(net.first.weight, before * (torch.arange(8) == 3))
+        net.train(Plan(3, None, 1e-3))
+        assert torch.equal(net.drawn, before)
 
 
 def test_several_features_a_step():

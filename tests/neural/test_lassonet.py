@@ -101,22 +101,19 @@ def test_at_M_zero_the_path_is_the_lassos():
         assert np.array_equal(np.flatnonzero(beta), np.flatnonzero(exact))
 
 
-def test_weights_are_repeated_rows():
+@pytest.mark.parametrize("kind", ["sample", "class", "both"])
+def test_weights_are_repeated_rows(kind):
     X, y = design(n=30)
     label = (y > y.mean()).astype(int)
-    count = np.random.default_rng(0).integers(1, 4, 30)
+    count = np.random.default_rng(0).integers(1, 4, 30) if kind != "class" else np.ones(30, int)
+    given = {"sample_weight": 2.5 * count} | ({} if kind == "sample" else {"class_weight": [1.0, 3.0]})
+    times = count * (1 if kind == "sample" else np.array([1, 3])[label])
     options = {"network": skip_network(6, 2), "loss": "cross_entropy", "lams": [0.5, 1.0, 2.0], **QUICK}
-    plain = lassonet_path(X=X, y=label, **options)
-    for times, given in (
-        (count, {"sample_weight": 2.5 * count}),
-        (np.array([1, 3])[label], {"class_weight": [1.0, 3.0]}),
-        (np.array([1, 3])[label] * count, {"class_weight": [1.0, 3.0], "sample_weight": count}),
-    ):
-        one = lassonet_path(X=X, y=label, **given, **options)
-        other = lassonet_path(X=X.repeat(times, axis=0), y=label.repeat(times), **options)
-        np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)
-        assert np.array_equal(one.mask, other.mask)
-        assert not np.allclose(one.objective, plain.objective, rtol=1e-3)
+    one, plain = (lassonet_path(X=X, y=label, **weights, **options) for weights in (given, {}))
+    other = lassonet_path(X=X.repeat(times, axis=0), y=label.repeat(times), **options)
+    np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)
+    assert np.array_equal(one.mask, other.mask)
+    assert not np.allclose(one.objective, plain.objective, rtol=1e-3)
     balanced = "balanced", 30 / (2 * np.bincount(label))
     one, other = (lassonet_path(X=X, y=label, class_weight=weight, **options) for weight in balanced)
     assert one == other
@@ -208,17 +205,14 @@ def test_a_feature_that_matters_returns():
 
 def test_importances_are_of_the_last_leaving():
     """An importance is the λ of the last leaving, 0 if never selected, ∞ if present at the end."""
-    mask = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool)
-    zero = np.zeros(4)
-    path = sl.results.LassoNetPath(
-        lam=np.array([0.0, 1, 2, 4]), objective=zero, loss=zero, validation_loss=zero, n_selected=mask.sum(1),
-        mask=mask, theta_norm=mask * [1.0, 2, 0, 3], epochs=zero, returns=zero, excess=zero, states=(),
-        M=1.0, k=0, groups=None, status=Status.COMPLETED, names=None,
-    )  # fmt: skip
+    mask, zero = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool), np.zeros(4)
+    unused = dict.fromkeys(("objective", "loss", "validation_loss", "epochs", "returns", "excess"), zero)
+    unused |= {"states": (), "M": 1.0, "k": 0, "groups": None, "status": Status.COMPLETED, "names": None}
+    lam, norm = np.array([0.0, 1, 2, 4]), mask * [1.0, 2, 0, 3]
+    path = sl.results.LassoNetPath(lam=lam, n_selected=mask.sum(1), mask=mask, theta_norm=norm, **unused)
     assert path.importances.tolist() == [np.inf, 4, 0, 2]
     assert path.ranking().tolist() == [0, 1, 3, 2]
-    assert path.support(2).tolist() == [0, 1]
-    assert path.support().tolist() == [0]
+    assert (path.support(2).tolist(), path.support().tolist()) == ([0, 1], [0])
     assert (path.row_at(2), path.row_at(3)) == (2, 0)
     refuses("at most 3", path.row_at, 4)
     refuses(r"0\.\.4", path.support, 5)
@@ -312,9 +306,8 @@ def test_a_wrong_value_of_any_argument_is_named(call, options, refuses_wrong_val
 
 def test_settings_are_a_record():
     """A dict in place of the settings is refused; numbers of any type are stored as floats and integers."""
-    X, options = np.eye(4), {"settings": {"growth": 2}, "error": TypeError}
-    refuses("got dict", sl.neural.lassonet_path, [2], X, X[:, 0], loss="squared", **options)
-    refuses("got dict", sl.neural.refit, [2], X, X[:, 0], [0], loss="squared", **options)
-    refuses("got dict", sl.neural.matrix_completion, [2], X, **options)
+    for call, arguments in ((lassonet_path, {"y": [1, 0]}), (refit, {"y": [1, 0], "features": [0]})):
+        refuses("got dict", call, [2], np.eye(2), loss="squared", **arguments, settings={}, error=TypeError)
+    refuses("got dict", sl.neural.matrix_completion, [2], np.eye(2), settings={}, error=TypeError)
     kept = sl.neural.LassoNetSettings(growth=np.float32(2), rounds=np.int64(1))
     assert (type(kept.growth), type(kept.tol), type(kept.rounds)) == (float, float, int)

@@ -47,15 +47,14 @@ def test_check_estimator(estimator):
     check_estimator(estimator)
 
 
-@pytest.mark.parametrize("made", [SequentialAttentionClassifier, LassoNetClassifier])
-def test_network_is_a_function_of_the_numbers_of_features_and_outputs(made):
-    X, y = np.random.default_rng(0).standard_normal((12, 4)), np.arange(12) % 2
+@pytest.mark.parametrize("kind", [SequentialAttentionClassifier, LassoNetClassifier])
+def test_network_is_a_function_of_the_numbers_of_features_and_outputs(kind):
     for network, words in (
         (mlp(4, [3], 2), r"lambda d, q.*got Sequential"),
         (lambda d, q: mlp(d, [3], 1), r"network\(4, 2\) must give 2 outputs.*has shape \(2, 1\)"),
         (lambda d, q: mlp(5, [3], q), r"network\(4, 2\) must read 4 features"),
     ):
-        refuses(words, made(2, network=network).fit, X, y, error=(TypeError, ValueError))
+        refuses(words, kind(2, network=network).fit, *data_for(kind, 12), error=(TypeError, ValueError))
 
 
 def test_a_number_of_features_that_is_none_is_named():
@@ -99,15 +98,17 @@ def test_losses_of_cross_validation_are_of_rows_left_out():
     """The losses equal those of each fold's path, computed by hand with the same λ's."""
     X, y = design()
     model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", **QUICK).fit(X, y)
-    y = (y - y.mean()) / y.std()
-    task = model._task(X, y, None)
+    task, y = model._task(X, y, None), (y - y.mean()) / y.std()
     with seeded(task.seed):
-        network = model._network(task)
-    options = {"learning_rate": 0.01, "epochs": (80, 10), "growth": 1.6, "rng": task.seed, "loss": "squared"}
-    options |= {"lams": model.path_.lam[1:], "stop_on": "training"}
-    for fold, (train, test) in enumerate(KFold(3).split(X)):
-        path = lassonet_path(network, X[train], y[train], validation=(X[test], y[test]), **options)
-        found = model.validation_losses_[:, fold]
+        options = {
+            "network": model._network(task),
+            "rng": task.seed,
+            "loss": "squared",
+            "stop_on": "training",
+        }
+    options |= {"learning_rate": 0.01, "epochs": (80, 10), "growth": 1.6, "lams": model.path_.lam[1:]}
+    for found, (train, test) in zip(model.validation_losses_.T, KFold(3).split(X), strict=True):
+        path = lassonet_path(X=X[train], y=y[train], validation=(X[test], y[test]), **options)
         np.testing.assert_allclose(found[: len(path)], path.validation_loss, rtol=1e-6)
         assert (found[len(path) :] == found[len(path) - 1]).all()
 
@@ -173,15 +174,13 @@ def test_groups_are_not_parted(k):
 
 
 def test_a_path_without_k_features_is_told():
-    for lams, words in (
-        ([1e6], r"from 5 features to none at once.*although 2 features were"),
-        ([1e-3], "ends with 5 features, more than 2"),
-    ):
-        model = warns(words, LassoNetRegressor(2, lams=lams, refit=False, **QUICK).fit, *design())
-        assert model.n_features_ == (0 if lams[0] > 1 else 5)
+    model = LassoNetRegressor(2, lams=[1e6], refit=False, **QUICK)
+    words = r"from 5 features to none at once.*although 2 features were"
+    assert warns(words, model.fit, *design()).n_features_ == 0
+    warns("ends with 5 features, more than 2", model.set_params(lams=[1e-3]).fit, *design())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        LassoNetRegressor(2, refit=False, **QUICK).fit(*design())
+        model.set_params(lams=None).fit(*design())
 
 
 def test_a_network_that_was_moved_predicts():
@@ -235,6 +234,7 @@ def test_batch_normalisation_trains_with_all_sizes_of_batches_but_1(kind, option
         assert np.isfinite(model.fit(X, y).predict(X).astype(float)).all()
 
 
+@pytest.mark.filterwarnings("ignore:the path goes from 4 features to none")
 @pytest.mark.parametrize(
     ("kind", "options"), [*OF_EACH_KIND, (LassoNetRegressorCV, {"cv": 3, "lams": [1e6], **SHORT})]
 )

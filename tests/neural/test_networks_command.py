@@ -9,7 +9,6 @@ import re
 import signal
 import time
 import types
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import QUICK, Failure, Piece, Record, Store, Study, compute
 from sparselin.datasets import FOLDER
 from sparselin.studies.common.command import parse_names
-from sparselin.studies.common.folder import ReportError
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -135,8 +133,9 @@ def test_a_failed_piece_is_kept_in_words_and_tried_again(tmp_path, run):
         return dataclasses.replace(made, scores={"network": np.nan}) if piece.method == "random" else made
 
     words = run(*DIGITS, code=1, compute=fails)
-    first = "toy: random on digits, k = 10, seed 2: ValueError: no features"
-    assert f"Failed: 2 pieces, the first {first}" in words
+    assert (
+        "Failed: 2 pieces, the first toy: random on digits, k = 10, seed 2: ValueError: no features" in words
+    )
     assert "the score 'network' is nan" in words
     assert len(lines(tmp_path)) == ALL
     assert "ValueError: no features by chance" in text(tmp_path)
@@ -210,13 +209,6 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, run, monkeypatch):
     assert len(lines(tmp_path)) == ALL
 
 
-def test_a_page_that_cannot_be_written_leaves_the_records(tmp_path, run, monkeypatch):
-    """What it leaves of the earlier page is in tests/test_reports.py."""
-    monkeypatch.setattr(report, "write", Mock(side_effect=ReportError("full")))
-    assert "the page cannot be written (full)" in run(*DIGITS, code=1)
-    assert len(lines(tmp_path)) == ALL
-
-
 def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, run):
     """The other run has written a line before the first record of this run."""
     path = tmp_path / "records.jsonl"
@@ -266,19 +258,16 @@ def test_the_figures_of_a_run(tmp_path, run, drawn):
     assert "digits: the pixels picked, k = 10" in text(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--study", "tales"], "unknown study 'tales'; the studies are toy"),
-        (["--data", "moons"], "unknown data set 'moons'"),
-        (["--data", "mice"], "mice: Mice Protein needs SPARSELIN_DATA"),
-        (["--methods", "OMP"], "unknown method 'OMP'; the methods are Sequential Attention; random; group"),
-        (["--against", "OMP"], "unknown method 'OMP'"),
-        (["--hours", "0"], "--hours"),
-    ],
-)
-def test_wrong_arguments(tmp_path, run, arguments, words):
-    assert words in run(*arguments, code=2)
+def test_wrong_arguments(tmp_path, run):
+    for arguments, words in {
+        ("--study", "tales"): "unknown study 'tales'; the studies are toy",
+        ("--data", "moons"): "unknown data set 'moons'",
+        ("--data", "mice"): "mice: Mice Protein needs SPARSELIN_DATA",
+        ("--methods", "OMP"): "unknown method 'OMP'; the methods are Sequential Attention; random; group",
+        ("--against", "OMP"): "unknown method 'OMP'",
+        ("--hours", "0"): "--hours",
+    }.items():
+        assert words in run(*arguments, code=2)
     assert not list(tmp_path.iterdir())
 
 

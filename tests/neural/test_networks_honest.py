@@ -29,31 +29,31 @@ def cancer():
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Tune on the embedded data with three settings, and clear all caches before and after the test."""
+    """Tune on the embedded data with three settings; return a function that clears all caches."""
     monkeypatch.setattr(honest, "TUNED", ("breast_cancer",))
     for method, settings in honest.SETTINGS.items():
         shorter = {"growth": 1.6} if method == "LassoNet" else {}
-        few = tuple({**setting, **shorter} for setting in settings[::3])
+        few = tuple(setting | shorter for setting in settings[::3])
         monkeypatch.setitem(honest.SETTINGS, method, few)
-    kept = (protocol.sets_of, protocol.pick_on, honest._tuning)
-    for function in kept:
-        function.cache_clear()
-    yield kept
-    for function in kept:
-        function.cache_clear()
+
+    def clear():
+        for function in (protocol.sets_of, protocol.pick_on, honest._tuning):
+            function.cache_clear()
+
+    clear()
+    yield clear
+    clear()
 
 
 @pytest.mark.parametrize("method", [*sorted(honest.SETTINGS), "linear OMP"])
 def test_test_rows_change_no_support_and_no_setting(cancer, method, fresh, monkeypatch):
     scale = dataclasses.replace(TINY, epochs=0.06 if method == "Sequential Attention" else TINY.epochs)
-    X, y = cancer.X.copy(), cancer.y.copy()
+    X, y, found = cancer.X.copy(), cancer.y.copy(), []
     X[160:], y[160:] = np.random.default_rng(0).normal(1e3, 1e3, (40, 12)), 1 - y[160:]
-    found = []
     for whole in (cancer, dataclasses.replace(cancer, X=X, y=y)):
         monkeypatch.setattr(protocol, "table", {"breast_cancer": whole}.get)
         found.append(honest.run(Piece("honest", "breast_cancer", method, 6, 1), scale))
-        for function in fresh:
-            function.cache_clear()
+        fresh()
     ours, theirs = found
     assert (ours.support, ours.note) == (theirs.support, theirs.note)
     assert ours.scores["network"] != theirs.scores["network"]
@@ -80,11 +80,10 @@ def test_validation_rows_decide_and_select_nothing(cancer, monkeypatch, wanted):
 
 
 def test_the_fit_reads_test_rows_once_and_only_its_features():
-    sets, few = split(table("digits"), HONEST, seed=1), [21, 42, 26, 43]
-    other = np.isin(np.arange(64), few, invert=True)
-    blank = {name: np.where(other, 7, getattr(sets, name)) for name in ("X", "X_val", "X_test")}
+    sets, few = split(table("digits"), HONEST, seed=1), np.isin(np.arange(64), [21, 42, 26, 43])
+    blank = {name: np.where(few, getattr(sets, name), 7) for name in ("X", "X_val", "X_test")}
     whole, same, wrong = (
-        honest.fit(sets._replace(**changed), few, 1, steps=300)
+        honest.fit(sets._replace(**changed), np.flatnonzero(few), 1, steps=300)
         for changed in ({}, blank, {"y_test": (sets.y_test + 1) % 10})
     )
     assert same == whole
@@ -115,19 +114,22 @@ def test_prefixes_are_the_picks_of_shorter_runs(method):
     assert short == long[:3]
 
 
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("LassoNet", {"growth": 1.05, "epochs": (30, 2)}),
-        ("group LASSO", {"grid": (1e-3, 1.3), "dense_epochs": 5}),
-    ],
-)
-def test_paths_go_down_to_the_smallest_k(method, options):
+PATHS = {
+    "LassoNet": {"growth": 1.05, "epochs": (30, 2)},
+    "group LASSO": {"grid": (1e-3, 1.3), "dense_epochs": 5},
+}
+
+
+@pytest.mark.parametrize("method", PATHS)
+def test_paths_go_down_to_the_smallest_k(method):
     """A path that ended at k = 24 would order the last features by the length of their rows."""
     sets = split(table("digits"), HONEST, seed=1, rows=300)
-    long, down = (pick(method, sets.X, sets.y, 24, least, 1, options).order for least in (24, 4))
+    long, down, short = (
+        pick(method, sets.X, sets.y, k, least, 1, PATHS[method]).order
+        for k, least in ((24, 24), (24, 4), (4, 4))
+    )
     assert len(set(down)) == 24
-    assert pick(method, sets.X, sets.y, 4, 4, 1, options).order == down[:4]
+    assert short == down[:4]
     assert down != long
 
 
@@ -178,19 +180,15 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
 @pytest.mark.parametrize("least", [20, 4])
 def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch, least):
     """The validation rows are those of the split."""
-    sets = split(table("breast_cancer"), HONEST, seed=1)
-    lassonet_path, kept = lassonet_study.lassonet_path, []
-
-    def watched(*given, **options):
-        assert options["validation"][0] is sets.X_val
-        kept.append(lassonet_path(*given, **options))
-        return kept[0]
-
+    sets, watched = split(table("breast_cancer"), HONEST, seed=1), Mock(wraps=lassonet_study.lassonet_path)
     monkeypatch.setattr(lassonet_study, "lassonet_path", watched)
     monkeypatch.setitem(lassonet_study.LASSONET, "growth", 1.4)
     order = lassonet_study.lassonet_order(sets, least, 1, TINY).order
-    assert kept[0].n_selected[-1] <= least < kept[0].n_selected[-2]
-    assert order == tuple(kept[0].ranking())
+    given = watched.call_args
+    path = watched(*given.args, **given.kwargs)
+    assert path.n_selected[-1] <= least < path.n_selected[-2]
+    assert order == tuple(path.ranking())
+    assert given.kwargs["validation"][0] is sets.X_val
 
 
 def test_lassonet_tables_have_both_learners(monkeypatch):
@@ -213,7 +211,7 @@ def low_rank(missing=0.1):
 
 def test_parts_are_disjoint_and_scaled_by_training_entries():
     X = low_rank()
-    X[3], X[5, 1:] = np.nan, np.nan
+    X[3], X[5:15, 1:] = np.nan, np.nan
     known = ~np.isnan(X)
     given = completion.split_entries(X, seed=1)
     parts = np.stack([given.train, given.validation, given.test])

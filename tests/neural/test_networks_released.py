@@ -96,12 +96,10 @@ def test_batches_have_one_size_and_come_through_a_buffer(buffer):
 
 
 def test_weights_begin_as_those_of_the_layer_for_all_features():
-    with seeded(0):
-        first, _, last = released.perceptron(50, 400, 20)
-    for layer, inputs in ((first, 400), (last, 67)):
-        bound = math.sqrt(6 / (inputs + layer.out_features))
+    first, _, last = released.perceptron(50, 400, 20)
+    for layer, bound in ((first, math.sqrt(6 / (400 + 67))), (last, math.sqrt(6 / (67 + 20)))):
         assert 0.99 * bound < float(layer.weight.detach().abs().max()) <= bound
-        assert not layer.bias.detach().any()
+        assert not layer.bias.any()
 
 
 def quadrants(n=400, d=8):
@@ -119,14 +117,11 @@ SMALL = Settings(25, 30, 16, 1e-2, 1.0, 100)
     ("switches", "form"), [(AS_RELEASED, "softmax"), (AS_RELEASED, "l1"), (CORRECTED, "softmax")]
 )
 def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
-    def order(seed):
-        options = {"settings": SMALL, "switches": switches, "parametrization": form}
-        return released.reference_attention(quadrants(), 3, seed, **options)
-
-    orders = [order(seed) for seed in range(3)]
+    options = {"settings": SMALL, "switches": switches, "parametrization": form}
+    *orders, again = (released.reference_attention(quadrants(), 3, seed, **options) for seed in (0, 1, 2, 2))
     assert all({3, 6} <= set(order) for order in orders)
     assert ({order[0] for order in orders} <= {3, 6}) == (switches is CORRECTED)
-    assert order(1) == orders[1]
+    assert again == orders[-1]
 
 
 @pytest.mark.parametrize("random_off", [True, False])
@@ -141,22 +136,18 @@ def test_gradients_that_rank_are_those_of_the_network_with_and_without_its_other
 
 
 @pytest.mark.parametrize("normalised", [True, False])
-def test_a_feature_that_is_0_is_not_picked_first(normalised):
+def test_a_feature_that_is_0_is_not_picked_first(normalised, monkeypatch):
     """If W were 0 for S = ∅, all gradients would be 0, and blank pixels would be selected first."""
-    sets = quadrants()
+    sets, norms = quadrants(), released._norms
     sets.X[:, :3] = 0
+
+    def watched(network, inputs, rows, *rest):
+        assert torch.equal(inputs(rows.X), rows.X) != normalised
+        return norms(network, inputs, rows, *rest)
+
+    monkeypatch.setattr(released, "_norms", watched)
     options = {"settings": SMALL, "gradients": released.Gradients(False, False), "normalised": normalised}
     assert min(released.reference_omp(sets, 2, 0, **options)) >= 3
-
-
-@pytest.mark.parametrize("normalised", [True, False])
-def test_omp_reads_rows_as_they_are_without_the_normalisation(monkeypatch, normalised):
-    def norms(network, inputs, rows, mask, random_off):
-        assert torch.equal(inputs(rows.X), rows.X) != normalised
-        return torch.arange(8.0)
-
-    monkeypatch.setattr(released, "_norms", norms)
-    assert released.reference_omp(quadrants(), 1, 0, settings=SMALL, normalised=normalised) == [7]
 
 
 def test_a_phase_of_omp_begins_with_its_pick(monkeypatch):
@@ -195,13 +186,13 @@ def test_the_mask_as_released_is_trained_on_normalised_rows_and_read_on_others(m
 
 
 def test_too_few_picks_are_filled_with_the_lowest_numbers():
-    options, sets = {"settings": SMALL, "features_per_step": 2}, quadrants(d=20)
-    order = released.reference_attention(sets, 6, 0, **options)
-    whole = released.Switches(counts_features=False)
-    mended = released.reference_attention(sets, 6, 0, switches=whole, **options)
+    sets = quadrants(d=20)
+    order, mended = (
+        released.reference_attention(sets, 6, 0, settings=SMALL, features_per_step=2, switches=switches)
+        for switches in (AS_RELEASED, released.Switches(counts_features=False))
+    )
     assert order[4:] == sorted(set(range(20)) - set(order[:4]))[:2]
     assert len(set(mended)) == 6
-    assert {3, 6} <= set(mended)
     assert (mended[:2] == order[:2], mended[4:] == order[4:]) == (True, False)
 
 
@@ -255,11 +246,13 @@ def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, scale, rows
 
 def test_differences_are_those_that_a_data_set_has():
     names = "means of training rows", "split by group and class", "scaled by training rows"
-    for data, has in (("mice", "111"), ("coil20", "010"), ("isolet", "001"), ("digits", "010")):
-        assert [name in attention_study.differences(data) for name in names] == [x == "1" for x in has]
-    on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
-    first, second = (split(table("digits"), protocol, 1) for protocol in (PAPER, on_training_rows))
-    assert all(map(np.array_equal, first, second))
+    for data, has in (
+        ("mice", [1, 1, 1]),
+        ("coil20", [0, 1, 0]),
+        ("isolet", [0, 0, 1]),
+        ("digits", [0, 1, 0]),
+    ):
+        assert [name in attention_study.differences(data) for name in names] == has
 
 
 def test_a_record_tells_how_many_features_were_picked():

@@ -13,12 +13,12 @@ from sparselin.neural.networks import first_linear
 
 def test_losses_are_by_rows():
     output, target = torch.randn(6, 3), torch.tensor([0, 1, 2, 0, 1, 2])
-    ours = training.as_loss("cross_entropy")(output, target)
-    assert torch.equal(ours, nn.CrossEntropyLoss(reduction="none")(output, target))
+    found = training.as_loss("cross_entropy")(output, target)
+    assert torch.equal(found, nn.CrossEntropyLoss(reduction="none")(output, target))
     assert training.as_loss(nn.CrossEntropyLoss()) is training.cross_entropy
     assert training.as_loss(nn.CrossEntropyLoss(label_smoothing=0.1)) is not training.cross_entropy
-    squares = training.as_loss(nn.MSELoss())(output, torch.zeros(6, 3))
-    assert torch.allclose(squares, 2 * training.as_loss("squared")(output, torch.zeros(6, 3)))
+    squares, halves = (training.as_loss(loss)(output, 0 * output) for loss in (nn.MSELoss(), "squared"))
+    assert torch.allclose(squares, 2 * halves)
     refuses("'squared'", training.as_loss, "hinge")
     refuses("one number for each row", training.as_loss(lambda output, target: output.sum()), output, target)
     refuses("λ = 3", training.check_finite_loss, float("nan"), "λ = 3, step 7", error=training.NonFiniteLoss)
