@@ -26,6 +26,12 @@ def plain(summaries):
     return [Row(summary, None, None, None) for summary in summaries]
 
 
+def drawn(study, summaries, records=()):
+    """Return name ↦ (caption, axes) of the figures of a study."""
+    found = figures(study, plain(summaries), records)
+    return {name: (words, figure.axes) for name, words, figure in found}
+
+
 FOUND = {
     ("Sequential Attention", 50): [0.990, 0.980, 1.000, 0.985, 0.995],
     ("Sequential Attention", 5): [0.90, 0.80, 0.85, 0.90, 0.80],
@@ -167,17 +173,16 @@ def test_a_method_with_k_features_and_with_all_of_them_has_two_rows():
 def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
     """The released Sequential Attention has all rows at the largest k, and fewer at other k."""
     of = [("a", 50, 900), ("a", 25, 100), ("a", 5, 100), ("b", 50, 100), ("b", 5, 100)]
-    ((_, _, drawn),) = figures("paper", plain([summary(name, k, "", 0.01 * k, n=n) for name, k, n in of]), [])
-    assert [line.get_xdata().tolist() for line in drawn.axes[0].lines[:2]] == [[5, 25], [5, 50]]
+    ((_, (ax,)),) = drawn("paper", [summary(name, k, "", 0.01 * k, n=n) for name, k, n in of]).values()
+    assert [line.get_xdata().tolist() for line in ax.lines[:2]] == [[5, 25], [5, 50]]
 
 
 def test_many_methods_have_few_colours_and_a_figure_of_leads():
     """Sequential Attention against the best of the others on equal rows, with bars of two standard errors."""
     of = {"Sequential Attention": 0.5, **{f"m{i}": 0.5 + i / 100 for i in range(9)}}
     made = [summary(name, k, "", mean - 0.01, mean + 0.01) for k in (5, 10) for name, mean in of.items()]
-    made.append(summary("more rows", 5, "", 0.9, 0.9, n=999))
-    found = {name: drawn.axes[0] for name, _, drawn in figures("s", plain(made), [])}
-    leads, lines = found["lead-network"], found["k-network"].lines
+    found = drawn("s", [*made, summary("more rows", 5, "", 0.9, 0.9, n=999)])
+    leads, lines = found["lead-network"][1][0], found["k-network"][1][0].lines
     assert [label.get_text() for label in leads.get_yticklabels()] == ["k = 5: m8", "k = 10: m8"]
     assert leads.lines[1].get_xdata() == pytest.approx([-0.08, -0.08])
     bars = [path.vertices[:, 0] for path in leads.collections[0].get_paths()]
@@ -189,8 +194,8 @@ def test_many_methods_have_few_colours_and_a_figure_of_leads():
 
 def seconds_shown(made):
     """Return {method: (seconds, score)} of the figure of seconds, and its caption."""
-    ((words, drawn),) = [rest for name, *rest in figures("s", plain(made), []) if name == "seconds"]
-    return {x.get_label(): (x.get_xdata()[0], x.get_ydata()[0]) for x in drawn.axes[0].lines}, words
+    words, (ax, *_) = drawn("s", made)["seconds"]
+    return {x.get_label(): (x.get_xdata()[0], x.get_ydata()[0]) for x in ax.lines}, words
 
 
 def test_seconds_are_shown_where_they_were_taken():
@@ -217,19 +222,16 @@ def test_seconds_are_of_like_rows_and_with_the_tuning():
 def test_pixels_of_each_setting_are_drawn():
     """The darkness is the share of the seeds. The pixels of all features are not drawn."""
     of = {("SA", 2, 1, "1"): (0, 63), ("SA", 2, 2, "1"): (0, 9), ("SA", 2, 1, "2"): (3, 4)}
-    of |= {("LassoNet", 64, 1, ""): range(64), ("OMP", 2, 1, "1"): (0, 63)}
-    made = [
-        Record(Piece("adaptivity", "digits", *piece), {"network": 0.5}, tuple(pixels), {}, 9)
-        for piece, pixels in of.items()
-    ]
-    ((name, words, drawn),) = figures("adaptivity", [], made[:-1])
-    assert (name, "picked by SA, k = 2" in words) == ("pixels-digits", True)
-    assert [ax.get_title() for ax in drawn.axes[:2]] == ["1", "2"]
-    points = drawn.axes[0].collections[0]
+    of |= {("LassoNet", 64, 1, ""): tuple(range(64)), ("OMP", 2, 1, "1"): (0, 63)}
+    made = [Record(Piece("masks", "digits", *piece), {}, pixels, {}, 9) for piece, pixels in of.items()]
+    words, axes = drawn("masks", [], made[:-1])["pixels-digits"]
+    assert "picked by SA, k = 2" in words
+    assert [ax.get_title() for ax in axes[:2]] == ["1", "2"]
+    points = axes[0].collections[0]
     assert points.get_offsets().tolist() == [[0, 0], [7, 7], [1, 1]]
     assert points.get_alpha()[0] == 1 > points.get_alpha()[1]
-    ((_, _, drawn),) = figures("adaptivity", [], made)
-    assert [ax.get_title() for ax in drawn.axes[:3]] == ["SA,\n1", "OMP,\n1", "SA,\n2"]
+    _, axes = drawn("masks", [], made)["pixels-digits"]
+    assert [ax.get_title() for ax in axes[:3]] == ["SA,\n1", "OMP,\n1", "SA,\n2"]
 
 
 def test_lines_of_settings_have_what_is_printed_beside_them():

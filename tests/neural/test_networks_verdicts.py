@@ -70,10 +70,7 @@ def test_learners_studies_and_times_are_rows_of_their_own_in_their_order():
     assert list(found) == [("paper", "network"), ("paper", "SVC"), ("honest", "network")]
     assert list(found.values()) == [{1: 0.9, 2: 0.8}, {1: 0.5}, {1: 0.7}]
     assert [row.mean for row in summarize(made, times=True)] == [1.5, 1.0]
-
-
-def test_records_that_are_no_summary():
-    refuses(r"paper\|mice\|random\|50\|1\| is there twice", summarize, records((0.9,)) * 2)
+    refuses(r"paper\|mice\|random\|50\|1\| is there twice", summarize, [*made, *made])
     refuses(r"network of paper\|mice\|random\|50\|2\| is not", summarize, records((0.9, math.nan)))
 
 

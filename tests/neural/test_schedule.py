@@ -38,14 +38,12 @@ def test_all_defects_are_the_released_rule(k, m, steps):
     assert all(0 <= there - here <= 2 for here, (there, _) in zip(plan.ends, expected, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("switch", "lengths", "steps"), [((), [30] * 3, 100), (("last_wasted",), [22, 23, 22], 77),
-    (("first_at_random",), [0, 45, 45], 100), (("first_at_random", "last_wasted"), [0, 30, 30], 70)]
-)  # fmt: skip
-def test_each_defect_by_itself(switch, lengths, steps):
-    plan = equal_phases(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
-    assert [plan.length(t) for t in range(3)] == lengths
-    assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
+def test_one_more_phase_is_wasted_or_the_first_is_drawn():
+    """Both by themselves; the doctests have both together, and several features at a time."""
+    for switch, lengths, steps in (("last_wasted", [22, 23, 22], 77), ("first_at_random", [0, 45, 45], 100)):
+        plan = equal_phases(3, 1, 100, 0.1, **{switch: True})
+        assert [plan.length(t) for t in range(3)] == lengths
+        assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
 
 
 def test_phases_that_have_no_step_are_named():
