@@ -1,20 +1,60 @@
 """Tests of LassoNet's path: stationarity, absent features, the LASSO for M = 0, and what users reported."""
 
 import copy
+import dataclasses
+import functools
 import inspect
 import itertools
 
 import numpy as np
 import pytest
 import torch
-from flat import QUICK, design, lassonet_path, matrix_completion, reconstruction_path, refit, skip_network
 from refusals import refuses
 from torch import nn
 
 import sparselin as sl
-from sparselin.neural import SkipNetwork, mlp, network_at, training
+from sparselin.neural import LassoNetSettings, SkipNetwork, mlp, network_at, training
 from sparselin.neural._reduced import shrink, shrink_by_torch
 from sparselin.results import Status
+
+# --- functions with settings as keyword arguments, and a design -----------------------------------------
+
+NAMES = {field.name for field in dataclasses.fields(LassoNetSettings)}
+
+
+def flat(function, *kept, **defaults):
+    """Wrap a function so that keywords named like settings go into `settings`, except those in `kept`."""
+
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        settings = {name: options.pop(name) for name in NAMES & options.keys() - set(kept)}
+        if settings:
+            options["settings"] = LassoNetSettings(**defaults | settings)
+        return function(*arguments, **options)
+
+    return call
+
+
+lassonet_path = flat(sl.neural.lassonet_path)
+refit = flat(sl.neural.refit, tol=0.99)
+reconstruction_path = flat(sl.neural.reconstruction_path)
+matrix_completion = flat(sl.neural.matrix_completion, "rounds", "tol", epochs=(1000, 100), tol=0.99)
+
+QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
+
+
+def design(n=60, d=6):
+    """Return X and y, where y depends on feature 1 through |·| and on feature 3 linearly."""
+    X = np.random.default_rng(0).standard_normal((n, d))
+    return X, 2 * X[:, 3] + np.abs(X[:, 1])
+
+
+def skip_network(d, q=1, hidden=(8,)):
+    with training.seeded(0):
+        return SkipNetwork(mlp(d, hidden, q, dtype=torch.float64), d, q)
+
+
+# --- the path --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("groups", [[[j] for j in range(6)], [[0, 5], [1], [2, 4], [3]]])

@@ -7,7 +7,6 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
-from flat import lassonet_path
 from refusals import refuses, warns
 from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -22,7 +21,7 @@ from sparselin.estimators import (
     SequentialAttentionClassifier,
     SequentialAttentionRegressor,
 )
-from sparselin.neural import mlp
+from sparselin.neural import LassoNetSettings, lassonet_path, mlp
 from sparselin.neural.training import seeded, squared_error
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.
@@ -100,13 +99,9 @@ def test_losses_of_cross_validation_are_of_rows_left_out():
     model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", **QUICK).fit(X, y)
     task, y = model._task(X, y, None), (y - y.mean()) / y.std()
     with seeded(task.seed):
-        options = {
-            "network": model._network(task),
-            "rng": task.seed,
-            "loss": "squared",
-            "stop_on": "training",
-        }
-    options |= {"learning_rate": 0.01, "epochs": (80, 10), "growth": 1.6, "lams": model.path_.lam[1:]}
+        options = {"network": model._network(task), "rng": task.seed, "loss": "squared"}
+    settings = LassoNetSettings(learning_rate=0.01, epochs=(80, 10), growth=1.6, stop_on="training")
+    options |= {"settings": settings, "lams": model.path_.lam[1:]}
     for found, (train, test) in zip(model.validation_losses_.T, KFold(3).split(X), strict=True):
         path = lassonet_path(X=X[train], y=y[train], validation=(X[test], y[test]), **options)
         np.testing.assert_allclose(found[: len(path)], path.validation_loss, rtol=1e-6)

@@ -173,7 +173,7 @@ def test_a_method_with_k_features_and_with_all_of_them_has_two_rows():
 def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
     """The released Sequential Attention has all rows at the largest k, and fewer at other k."""
     of = [("a", 50, 900), ("a", 25, 100), ("a", 5, 100), ("b", 50, 100), ("b", 5, 100)]
-    ((_, (ax,)),) = drawn("paper", [summary(name, k, "", 0.01 * k, n=n) for name, k, n in of]).values()
+    ((_, (ax, *_)),) = drawn("paper", [summary(name, k, "", 0.01 * k, n=n) for name, k, n in of]).values()
     assert [line.get_xdata().tolist() for line in ax.lines[:2]] == [[5, 25], [5, 50]]
 
 
@@ -198,25 +198,20 @@ def seconds_shown(made):
     return {x.get_label(): (x.get_xdata()[0], x.get_ydata()[0]) for x in ax.lines}, words
 
 
-def test_seconds_are_shown_where_they_were_taken():
+def test_seconds_are_shown_where_they_were_taken_on_like_rows_and_with_the_tuning():
     """Two of three methods have one run for all k, with its seconds at k = 50 and zeros at k = 60."""
     of = {("a", 50): 7, ("a", 60): 0, ("b", 50): 3, ("b", 60): 0, ("c", 50): 1, ("c", 60): 2}
-    shown, words = seconds_shown([summary(*at, "", at[1] / 100, selecting=taken) for at, taken in of.items()])
+    made = [summary(*at, "", at[1] / 100, selecting=taken) for at, taken in of.items()]
+    shown, words = seconds_shown(made)
     assert shown == {"a": (7.0, 0.5), "b": (3.0, 0.5), "c": (1.0, 0.5)}
     assert "at k = 50 against the seconds of the selection, by one thread" in words
-
-
-def test_seconds_are_of_like_rows_and_with_the_tuning():
-    made = [summary(name, selecting=s, n=n) for name, s, n in (("a", 9, 900), ("b", 2, 100), ("c", 3, 100))]
-    assert set(seconds_shown(made)[0]) == {"b", "c"}
-    made.append(summary("a", 5, "own defaults", selecting=1.0, n=100))
-    assert seconds_shown(made)[0] == {"a": (1.0, 0.5), "b": (2.0, 0.5), "c": (3.0, 0.5)}
-    alike = dataclasses.replace(made[0], rows=(100, 100))
-    assert seconds_shown([alike, *made[1:]])[0]["a"] == (9.0, 0.5)
-    tuned = summary("b", selecting=2.0, tuning=40.0, n=100)
-    shown, words = seconds_shown([tuned, made[2]])
-    assert shown["b"][0] == 42
-    assert "with its tuning" in words
+    more = dataclasses.replace(made[0], rows=(900, 900))
+    assert set(seconds_shown([more, *made[1:]])[0]) == {"b", "c"}
+    own = summary("a", 50, "own defaults", 0.5, selecting=2.0)
+    assert seconds_shown([more, *made[1:], own])[0]["a"] == (2.0, 0.5)
+    assert seconds_shown([*made, own])[0]["a"] == (7.0, 0.5)
+    shown, words = seconds_shown([summary("a", selecting=2.0, tuning=40.0), summary("b", selecting=1.0)])
+    assert (shown["a"][0], "with its tuning" in words) == (42, True)
 
 
 def test_pixels_of_each_setting_are_drawn():
