@@ -141,13 +141,13 @@ def test_at_M_zero_the_path_is_the_lassos():
         assert np.array_equal(np.flatnonzero(beta), np.flatnonzero(exact))
 
 
-@pytest.mark.parametrize("kind", ["sample", "class", "both"])
-def test_weights_are_repeated_rows(kind):
+@pytest.mark.parametrize("kinds", [["sample"], ["class"], ["sample", "class"]])
+def test_weights_are_repeated_rows(kinds):
     X, y = design(n=30)
-    label = (y > y.mean()).astype(int)
-    count = np.random.default_rng(0).integers(1, 4, 30) if kind != "class" else np.ones(30, int)
-    given = {"sample_weight": 2.5 * count} | ({} if kind == "sample" else {"class_weight": [1.0, 3.0]})
-    times = count * (1 if kind == "sample" else np.array([1, 3])[label])
+    label, count = (y > y.mean()).astype(int), np.random.default_rng(0).integers(1, 4, 30)
+    of = {"sample": (2.5 * count, count), "class": ([1.0, 3.0], np.array([1, 3])[label])}
+    given = {f"{kind}_weight": of[kind][0] for kind in kinds}
+    times = np.prod([of[kind][1] for kind in kinds], axis=0)
     options = {"network": skip_network(6, 2), "loss": "cross_entropy", "lams": [0.5, 1.0, 2.0], **QUICK}
     one, plain = (lassonet_path(X=X, y=label, **weights, **options) for weights in (given, {}))
     other = lassonet_path(X=X.repeat(times, axis=0), y=label.repeat(times), **options)

@@ -96,11 +96,12 @@ def test_cross_validation_finds_what_matters(kind, refit):
 def test_losses_of_cross_validation_are_of_rows_left_out():
     """The losses equal those of each fold's path, computed by hand with the same λ's."""
     X, y = design()
-    model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", **QUICK).fit(X, y)
+    model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", patience=2, **QUICK).fit(X, y)
     task, y = model._task(X, y, None), (y - y.mean()) / y.std()
     with seeded(task.seed):
         options = {"network": model._network(task), "rng": task.seed, "loss": "squared"}
-    settings = LassoNetSettings(learning_rate=0.01, epochs=(80, 10), growth=1.6, stop_on="training")
+    names = ("learning_rate", "epochs", "growth", "patience")
+    settings = LassoNetSettings(stop_on="training", **{name: getattr(model, name) for name in names})
     options |= {"settings": settings, "lams": model.path_.lam[1:]}
     for found, (train, test) in zip(model.validation_losses_.T, KFold(3).split(X), strict=True):
         path = lassonet_path(X=X[train], y=y[train], validation=(X[test], y[test]), **options)

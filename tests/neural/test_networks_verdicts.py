@@ -143,6 +143,19 @@ def test_rates_of_false_verdicts_that_the_docstring_has():
     assert rates == pytest.approx([float(rate) for rate in re.findall(r"(\S+) %", text)], abs=0.2)
 
 
+def test_sentences_on_two_means():
+    """The standard errors are .01 and .02; twice the second exceeds .03."""
+    letters = {NOT_REPRODUCED: "n", UNDECIDED: "m", REPRODUCED: "y"}
+    for rule, error, expected in (
+        (verdicts.larger, 0.01, "nmmmmy"),
+        (verdicts.not_smaller, 0.01, "nmmyyy"),
+        (verdicts.not_smaller, 0.02, "nmmmmy"),
+        (verdicts.equal, 0.02, "nmmmmm"),
+    ):
+        found = [rule(z * error, error) for z in (-3.1, -2.9, -2.1, -1.9, 1.9, 2.1)]
+        assert "".join(letters[verdict] for verdict in found) == expected
+
+
 def test_what_a_figure_lacks():
     for ours, lacking in (
         (None, "no record"),
