@@ -63,12 +63,6 @@ def test_a_linear_signal_is_found(name):
     assert found.duplicates == () or "concrete" in name
 
 
-@pytest.mark.parametrize("name", sorted(name for name in QUICK if QUICK[name].get("hidden") == (16,)))
-def test_networks_see_xor(name):
-    signs = np.random.default_rng(1).standard_normal((400, 6))
-    assert set(run(name, signs, signs[:, 2] * signs[:, 5] > 0, 2).support) == {2, 5}
-
-
 @pytest.mark.parametrize("name", ["largest correlation", "OMP"])
 def test_correlations_and_gradients_at_zero_do_not_see_xor(name):
     """In an orthogonal design every single feature is independent of y, so OMP selects nothing."""

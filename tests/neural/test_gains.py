@@ -8,8 +8,6 @@ import pytest
 import torch
 from refusals import refuses
 
-from proofs_checks.experiments.networks import attention_study
-from proofs_checks.experiments.networks.pieces import QUICK
 from sparselin.neural import NonFiniteLoss, marginal_gains, mlp
 from sparselin.neural.gains import gains_and_attention
 from sparselin.neural.training import Rows, cross_entropy, seeded
@@ -56,13 +54,3 @@ def test_attention_goes_with_the_gains(S, best):
 def test_a_loss_that_is_not_finite_says_when():
     X, y = data()
     refuses("epoch 1", marginal_gains, mlp(5, [4], 3), X * torch.nan, y, [], error=NonFiniteLoss)
-
-
-def test_the_study_of_figure_11():
-    """No feature of S is a candidate, and the correlation is that of the two rankings."""
-    found = [p for p in attention_study.GAINS.pieces(["breast_cancer", "mnist"], QUICK) if p.seed == 1]
-    assert [p.k for p in found] == [0, 9, 0, 9, 49]
-    record = attention_study.GAINS.run(found[1], QUICK)
-    assert (len(set(record.support)), record.note) == (9, "21 candidates")
-    assert -1 <= record.scores["Spearman"] <= 1
-    assert record.scores == attention_study.GAINS.run(found[1], QUICK).scores

@@ -19,7 +19,6 @@ from proofs_checks.experiments.networks.command import networks
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import QUICK, Failure, Piece, Record, Store, Study, compute
 from sparselin.datasets import FOLDER
-from sparselin.studies.common.command import parse_names
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -41,21 +40,15 @@ def at_random(piece, scale):
     return Record(piece, {"network": np.float32(rng.random())}, order, {"selecting": 0.1}, 9, "a toy")
 
 
-@pytest.fixture
-def drawn():
-    """Draw the figures of the page."""
-
-
 @pytest.fixture(autouse=True)
-def run(tmp_path, monkeypatch, request):
+def run(tmp_path, monkeypatch):
     """Return a function that runs the command, checks its exit code and returns what it prints.
 
-    It has the toy study, without figures unless the test uses `drawn`, because figures take a second.
+    It has the toy study, and draws no figures, which take a second.
     """
     CALLS.clear()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(report, "figures", lambda *arguments: ())
+    monkeypatch.setattr(report, "figures", lambda *arguments: ())
 
     def call(*arguments, code=0, data=None, compute=at_random, folder=tmp_path):
         toy = Study("toy", "A toy", "tests", ("digits", "breast_cancer"), toy_pieces, compute)
@@ -238,24 +231,14 @@ def test_lines_are_read_as_they_were_written(tmp_path):
 
 def test_the_plan_runs_nothing(tmp_path, run):
     """A folder without data sets gives a look, not hours."""
-    words, other, full = (
-        run("--plan", *more, data=data, folder=tmp_path / "new")
-        for more, data in (((), None), ((), str(tmp_path)), (["--full"], None))
-    )
-    assert not (tmp_path / "new").exists()
+    folder = tmp_path / "new"
+    words, full = run("--plan", folder=folder), run("--plan", "--full", folder=folder)
+    other = run("--plan", folder=folder, data=str(tmp_path))
+    assert not folder.exists()
     assert not CALLS
     assert "Using digits and breast_cancer instead" in words
     assert "toy digits 12 0 0 12 " in words
     assert words.split("─ ")[-1] == other.split("─ ")[-1] != full.split("─ ")[-1]
-
-
-def test_the_figures_of_a_run(tmp_path, run, drawn):
-    """There are three figures with captions: accuracy against k, accuracy against seconds, the pixels."""
-    run("--data", "digits", "--seeds", "1")
-    names = ("toy-k-network", "toy-seconds", "toy-pixels-digits")
-    assert {path.name for path in tmp_path.glob("*.png")} == {f"{name}.png" for name in names}
-    assert text(tmp_path).count("data:image/svg+xml;base64,") == 3
-    assert "digits: the pixels picked, k = 10" in text(tmp_path)
 
 
 def test_wrong_arguments(tmp_path, run):
@@ -271,20 +254,8 @@ def test_wrong_arguments(tmp_path, run):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_method_with_a_comma_in_its_name():
-    known = ("group LASSO", "group LASSO, λ fixed")
-    assert parse_names("group LASSO, group LASSO, λ fixed", known, ("method", "methods"), "") == known
-
-
 def test_no_piece_has_the_import_of_the_first_optimiser(monkeypatch):
     imported = []
     monkeypatch.setattr(pieces.importlib, "import_module", imported.append)
     compute(lambda *_: imported.append("run"), Piece("toy", "digits", "random", 1, 1), QUICK)
     assert imported == ["torch._dynamo", "run"]
-
-
-def test_no_file_of_another_is_overwritten(tmp_path, run):
-    """The command stops before it computes a piece. (tests/test_reports.py has all kinds of files.)"""
-    (tmp_path / "index.html").write_bytes(b"precious")
-    assert "would overwrite index.html" in run(*DIGITS, code=2)
-    assert not CALLS

@@ -45,16 +45,6 @@ def test_labels_are_a_function_of_the_true_features(name, shares):
     assert spread(np.setdiff1d(np.arange(8), rows.relevant)) < 8 * math.sqrt(64 / n)
 
 
-def test_the_graph_has_ancestors_and_relatives():
-    rows = signals.signal("DAG", 100, 2, 20_000)
-    assert (rows.X.shape, len(rows.relevant), abs(rows.X).max() <= 1) == ((20_000, 100), 7, True)
-    assert abs(rows.y.mean() - 0.5) < 1e-3
-    assert set(rows.relevant) <= set(rows.related)
-    seen = np.abs(np.corrcoef(rows.X.T, rows.y)[-1, :-1])
-    assert seen[rows.relevant].max() > 0.1
-    assert np.delete(seen, rows.related).max() < 4.5 / math.sqrt(20_000)
-
-
 def test_a_signal_is_that_of_its_seed_and_its_range():
     first, same, other = (signals.signal("RING", 9, seed).X for seed in (5, 5, 6))
     assert (np.array_equal(first, same), np.array_equal(first, other)) == (True, False)
@@ -99,16 +89,6 @@ def test_pieces_of_anchors():
     assert {p.setting for p in mnist} == {"as released"}
     assert sorted(p.seed for p in mnist) == [1, 1, 1, 2, 3, 4, 5]
     assert "official rows" in {p.setting for p in large}
-
-
-def test_smaller_k_are_prefixes_of_the_largest():
-    pieces = [p for p in downstream.DOWNSTREAM.pieces(["digits"], SMALL) if p.method == "linear OMP"]
-    long, short = (downstream.DOWNSTREAM.run(p, SMALL) for p in pieces)
-    assert (len(long.support), short.support) == (50, long.support[:25])
-    assert (long.note, short.note) == ("", "prefix of 50, which has the seconds")
-    assert long.seconds["selecting"] > short.seconds["selecting"] == 0
-    assert set(short.scores) == set(downstream.LEARNERS)
-    assert min(long.scores.values()) > 0.9
 
 
 def test_settings_reach_the_method(monkeypatch):

@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 import statistics
 
 import numpy as np
@@ -12,7 +11,7 @@ from refusals import refuses
 
 from proofs_checks.experiments.networks import verdicts
 from proofs_checks.experiments.networks.pieces import Piece, Record
-from proofs_checks.experiments.networks.printed import TABLES, TITLES, Printed, attention_rows
+from proofs_checks.experiments.networks.printed import Printed
 from proofs_checks.experiments.networks.verdicts import Summary, compare_pairs, summarize, verdict
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED
 
@@ -31,15 +30,6 @@ def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
 # --- printed figures -------------------------------------------------------------------------------------
 
 
-def test_figures_are_those_of_the_tables_and_no_two_have_one_address():
-    for name, table in TABLES.items():
-        figures = [figure for data in TITLES for figure in table(data)]
-        assert len(figures) == len({figure.address for figure in figures}) > 0, name
-        assert {figure.table for figure in figures} == {name}
-    rows = {data: attention_rows(data) for data in ("mice", "fashion", "isolet")}
-    assert rows == {"mice": (756, 216), "fashion": (52_500, 10_000), "isolet": (5458, 1559)}
-
-
 # --- means -----------------------------------------------------------------------------------------------
 
 
@@ -54,12 +44,11 @@ def records(values, study="paper"):
 
 def test_a_summary_is_mean_and_deviation_over_seeds():
     values = (0.91, 0.96, 0.92)
-    (found,) = summarize(records(values))
+    (found,), (single,) = summarize(records(values)), summarize(records((0.9,)))
     assert found.address == ("paper", "mice", "random", 50, "", "network")
     assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-15)
     assert found.std == pytest.approx(statistics.stdev(values), rel=1e-14)
     assert (found.seconds, found.rows, found.notes) == ({"selecting": 2.0}, (701, 703), ("of 50",))
-    (single,) = summarize(records((0.9,)))
     assert (str(found), str(single), math.isnan(single.std)) == ("0.930 ± 0.026", "0.900", True)
 
 
@@ -87,11 +76,9 @@ def test_p_is_the_share_of_signs_ties_and_zeros_too(rng):
         assert found.difference == pytest.approx(np.mean(delta) / 100, abs=1e-15)
 
 
-@pytest.mark.parametrize(("n", "least"), [(1, 1.0), (3, 0.25), (6, 0.03125)])
-def test_the_least_p_of_few_seeds(n, least):
-    first, second = of(*np.linspace(0.8, 0.9, n)), of(*np.linspace(0.15, 0.25, n), 0.0)
-    assert compare_pairs(first, second) == (n, pytest.approx(0.65), least)
-    assert compare_pairs(first, first) == (n, 0.0, 1.0)
+def test_only_common_seeds_are_compared():
+    first, second = of(0.9, 0.8), of(0.5, 0.6, 0.7)
+    assert compare_pairs(first, second)[:2] == (2, pytest.approx(0.3))
     refuses(r"1 to 20 seeds in common; got 0: .*\[1.*\].*\[\]", compare_pairs, first, of())
     refuses("got 21", compare_pairs, of(*[0.5] * 21), of(*[0.4] * 21))
 
@@ -130,17 +117,6 @@ def test_the_standard_error_of_a_figure(printed, values, square):
         moved = [of(*(np.array(values) - found.difference + z * side)) for z in (1.99, 2.01, 2.99, 3.01)]
         judged = [verdict(printed, ours).verdict for ours in moved]
         assert judged == [REPRODUCED, UNDECIDED, UNDECIDED, NOT_REPRODUCED]
-
-
-def test_rates_of_false_verdicts_that_the_docstring_has():
-    """Simulate the probability of |D| > 3 SE for equal means, with the runs and spreads named there."""
-    rng, rates = np.random.default_rng(0), []
-    for m, n, ratio in ((5, 5, 1), (5, 3, 1), (3, 3, 1), (5, 3, 1000)):
-        a, b = rng.normal(size=(200_000, m)), ratio * rng.normal(size=(200_000, n))
-        error = np.sqrt(a.var(1, ddof=1) / m + b.var(1, ddof=1) / n)
-        rates.append(100 * np.mean(np.abs(a.mean(1) - b.mean(1)) > 3 * error))
-    text = str(verdicts.__doc__).split("has the probability")[1].partition("simulated")[0]
-    assert rates == pytest.approx([float(rate) for rate in re.findall(r"(\S+) %", text)], abs=0.2)
 
 
 def test_sentences_on_two_means():
