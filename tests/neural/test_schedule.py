@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
+from refusals import refuses
 
-torch = pytest.importorskip("torch")
-
-from sparselin.neural import SequentialAttention, mlp  # noqa: E402
-from sparselin.neural.schedule import Schedule, equal_phases  # noqa: E402
-from sparselin.neural.training import seeded  # noqa: E402
+from sparselin.neural import SequentialAttention, mlp, schedule
+from sparselin.neural.schedule import equal_phases
+from sparselin.neural.training import seeded
 
 DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
 
@@ -38,70 +38,53 @@ def test_all_defects_are_the_released_rule(k, m, steps):
     assert all(0 <= there - here <= 2 for here, (there, _) in zip(plan.ends, expected, strict=True))
 
 
-def test_fifty_by_five_are_ten():
-    assert sum(equal_phases(50, 5, 1000, 0.1, counts_features=True).sizes) == 10
-    assert sum(equal_phases(50, 5, 1000, 0.1).sizes) == 50
-    of_powers = [sum(equal_phases(64, 2**i, 1000, 0.1, **DEFECTS).sizes) for i in range(7)]
-    assert of_powers == [64, 32, 16, 8, 16, 32, 64]
-    # with 1, 2, 4, … at a time phase i has 2^i − 1 before it
-    assert equal_phases(15, "double", 100, 0, counts_features=True) == Schedule(0, (25, 50, 100), (1, 2, 4))
-
-
-@pytest.mark.parametrize(
-    ("switch", "lengths", "steps"), [((), [30] * 3, 100), (("last_wasted",), [22, 23, 22], 77),
-    (("first_at_random",), [0, 45, 45], 100), (("first_at_random", "last_wasted"), [0, 30, 30], 70)]
-)  # fmt: skip
-def test_each_defect_by_itself(switch, lengths, steps):
-    plan = equal_phases(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
-    assert [plan.length(t) for t in range(3)] == lengths
-    assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
+def test_one_more_phase_is_wasted_or_the_first_is_drawn():
+    """Both by themselves; the doctests have both together, and several features at a time."""
+    for switch, lengths, steps in (("last_wasted", [22, 23, 22], 77), ("first_at_random", [0, 45, 45], 100)):
+        plan = equal_phases(3, 1, 100, 0.1, **{switch: True})
+        assert [plan.length(t) for t in range(3)] == lengths
+        assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
 
 
 def test_phases_that_have_no_step_are_named():
-    assert equal_phases(1, 1, 1, 0, first_at_random=True).ends == (0,)
+    assert schedule.sizes_of(64, "double") == (1, 2, 4, 8, 16, 32, 1)
+    assert schedule.sizes_of(0, "double") == schedule.sizes_of(0, 3) == ()
     assert equal_phases(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
-    with pytest.raises(ValueError, match="3 phases need a step each; got 2 steps"):
-        equal_phases(3, 1, 2, 0, first_at_random=True, last_wasted=True)
+    refuses("3 phases need a step each; got 2 steps", equal_phases, 3, 1, 2, 0)
+    refuses("warm_up must be", equal_phases, 2, 1, 100, 1.0)
+    refuses("features_per_step", schedule.sizes_of, 3, "triple")
+    refuses("steps_per_phase must be at least 1", schedule.fixed_phases, 2, 1, 0, 0.1)
 
 
-def planted(d=8, n=64):
-    X = torch.randn(n, d, generator=torch.Generator().manual_seed(0))
-    return X, (3 * X[:, 5] + 2 * X[:, 2])[:, None]
+X = torch.randn(64, 8, generator=torch.Generator().manual_seed(0))
+BATCH = X, (3 * X[:, 5] + 2 * X[:, 2])[:, None]
 
 
-def selector(k, plan, rng=0, **options):
+def selector(k, plan, rng=0):
     with seeded(0):
         network = mlp(8, (8,), 1)
-    adam = {"optimizer": lambda parameters: torch.optim.Adam(parameters, lr=0.02), "loss": "squared"}
-    return SequentialAttention(network, k, n_features=8, schedule=plan, rng=rng, **adam, **options)
+    options = {"optimizer": lambda parameters: torch.optim.Adam(parameters, lr=0.02), "loss": "squared"}
+    return SequentialAttention(network, k, n_features=8, schedule=plan, rng=rng, **options)
 
 
 @pytest.mark.parametrize("warm_up", [0, 0.1])
 def test_units_of_a_phase_without_steps_are_drawn(warm_up):
+    def run(rng):
+        return selector(3, plan, rng).fit([BATCH], 60)
+
     def plan(steps):
         return equal_phases(3, 1, steps, warm_up, first_at_random=True)
 
-    paths = [selector(3, plan, rng).fit([planted()], 60) for rng in range(8)]
-    first = [int(path.order[0]) for path in paths]
-    assert len(set(first)) >= 3
+    paths = [run(rng) for rng in range(8)]
+    assert len({path.order[0] for path in paths}) >= 3
     assert all({2, 5} <= set(path.order) for path in paths)
-    assert selector(3, plan, 7).fit([planted()], 60).order.tolist() == paths[7].order.tolist()
+    assert run(7) == paths[7]
     np.testing.assert_allclose(paths[0].attention[0], 1 / 8)
-    np.testing.assert_array_equal(paths[0].steps, [0, plan(60).length(1), plan(60).length(2)])
-
-
-def test_a_forced_unit_is_not_drawn_and_several_are():
-    found = set()
-    for rng in range(20):
-        path = selector(4, lambda steps: Schedule(1, (1,), (3,)), rng, forced=[3]).fit([planted()], 2)
-        assert path.order[0] == 3
-        assert len(set(path.order.tolist())) == 4
-        found |= set(path.order[1:].tolist())
-    assert found == {0, 1, 2, 4, 5, 6, 7}
+    assert paths[0].steps.tolist() == [0, plan(60).length(1), plan(60).length(2)]
 
 
 def test_a_schedule_picks_k():
-    with pytest.raises(ValueError, match="schedule must select 3 units, k less the forced; got 2"):
-        selector(3, lambda steps: equal_phases(2, 1, steps, 0.1))
+    words = "schedule must select 3 units, k less the forced; got 2"
+    refuses(words, selector, 3, lambda steps: equal_phases(2, 1, steps, 0.1))
     made = selector(3, lambda steps: equal_phases(3, 1, steps, 0.1))
-    assert made.fit([planted()], 40).order.tolist() == selector(3, None).fit([planted()], 40).order.tolist()
+    assert made.fit([BATCH], 40).order.tolist() == selector(3, None).fit([BATCH], 40).order.tolist()
