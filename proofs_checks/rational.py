@@ -5,6 +5,8 @@ share code with the function that it checks. S is a set of selected features, X_
 is the projection onto the orthogonal complement of the span of X_S.
 """
 
+import functools
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -284,3 +286,27 @@ def entries(beta):
 def rational_of(q):
     """Return a `Fraction` as an `fmpq`, the number type of python-flint's rational matrices."""
     return fmpq(q.numerator, q.denominator)
+
+
+@functools.cache
+def minors(columns, y):
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G is the Gram matrix of X
+    and y.
+    """
+    found = []
+    for size in range(len(columns) + 1):
+        for S in itertools.combinations(range(len(columns)), size):
+            vectors = [columns[i] for i in S] + [y]
+            G = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in vectors] for u in vectors]
+            inside = fmpq_mat(size, size, [G[i][j] for i in range(size) for j in range(size)]).det()
+            whole = fmpq_mat(size + 1, size + 1, [entry for row in G for entry in row]).det()
+            found.append((S, int(inside.p), int((G[-1][-1] * inside - whole).p)))
+    return found
+
+
+def mask_value(z, X, y, lam):
+    """Return ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y as a fraction."""
+    A, b, (n, d) = rational(X), rational(y), X.shape
+    Z = fmpq_mat(d, d, [rational_of(z[i] * (i == j)) for i in range(d) for j in range(d)])
+    ridge = fmpq_mat(n, n, [rational_of(lam * (i == j)) for i in range(n) for j in range(n)])
+    return fraction(inner(b, b) - inner(b, ridge * (ridge + A * Z * A.transpose()).solve(b)))

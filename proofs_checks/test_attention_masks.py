@@ -16,19 +16,18 @@ infimum is over these w, and z⁺ is the upper corner of the box. A finite subdi
 proves where the global minimum lies. Proofs: docs/proofs/attention_masks.md.
 """
 
-import functools
 import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx, fmpq_mat
+from flint import arb, ctx
 
 import sparselin as sl
 from proofs_checks.experiments.networks.printed import MASKS, TABLE_10
 from proofs_checks.penalty import alike, balls, softmax, subdivided, total
 from proofs_checks.printed_means import apart
-from proofs_checks.rational import fraction, inner, rational, rational_of, segment, step
+from proofs_checks.rational import mask_value, minors, rational_of, segment, step
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
@@ -162,22 +161,6 @@ def test_the_normalised_masks(check):
     check.over(range(check.cases), as_derived)
 
 
-@functools.cache
-def minors(columns, y):
-    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G is the Gram matrix of X
-    and y.
-    """
-    found = []
-    for size in range(len(columns) + 1):
-        for S in itertools.combinations(range(len(columns)), size):
-            vectors = [columns[i] for i in S] + [y]
-            G = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in vectors] for u in vectors]
-            inside = fmpq_mat(size, size, [G[i][j] for i in range(size) for j in range(size)]).det()
-            whole = fmpq_mat(size + 1, size + 1, [entry for row in G for entry in row]).det()
-            found.append((S, int(inside.p), int((G[-1][-1] * inside - whole).p)))
-    return found
-
-
 def gain(z, X, y, lam):
     """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y, in the number type of z.
 
@@ -189,14 +172,6 @@ def gain(z, X, y, lam):
         weight = math.prod((z[i] for i in S), start=lam ** (len(z) - len(S)))
         above, below = above + weight * fit, below + weight * inside
     return above / below
-
-
-def by_definition(z, X, y, lam):
-    """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
-    A, b, (n, d) = rational(X), rational(y), X.shape
-    Z = fmpq_mat(d, d, [rational_of(z[i] * (i == j)) for i in range(d) for j in range(d)])
-    ridge = fmpq_mat(n, n, [rational_of(lam * (i == j)) for i in range(n) for j in range(n)])
-    return fraction(inner(b, b) - inner(b, ridge * (ridge + A * Z * A.transpose()).solve(b)))
 
 
 @claim("ours-masks-two-columns", SECTION, "proof, exact", HOLDS)
@@ -221,7 +196,7 @@ def test_equal_lengths(check):
         value = gain(z, X, y, lam)
         return (
             value - gain(z[::-1], X, y, lam) == lam * (z[0] - z[1]) * (c**2 - e**2) / determinant
-            and value == by_definition(z, X, y, lam) <= int(y @ y)
+            and value == mask_value(z, X, y, lam) <= int(y @ y)
             and (value > 0) == bool(z[0] * c or z[1] * e)
             and value >= 0
         )

@@ -26,7 +26,6 @@ from proofs_checks.networks import (
     Case,
     Comparison,
     attention,
-    close,
     compared,
     figure,
     figures,
@@ -35,16 +34,6 @@ from proofs_checks.networks import (
     on_like_rows,
     sentence,
     settle,
-)
-from proofs_checks.pixels import (
-    adjacent,
-    clustering,
-    settle_pictures,
-    share_at_distance_one,
-    shares,
-    similarity,
-    supports,
-    touching,
 )
 from proofs_checks.printed_means import better, surely_better
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
@@ -260,105 +249,6 @@ def test_mice_protein_again(check):
     in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
     settle(check, OPPOSITE, figure)
-
-
-def diverse():
-    """Return the comparisons of how many selected pixels touch, for Sequential Attention and four other
-    methods.
-    """
-    first = on_like_rows("mnist")
-    others = [attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")]
-    return Case("mnist", tuple(compared(larger, other, first, of=clustering) for other in others))
-
-
-DIVERSE = diverse()
-
-
-@sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
-def test_diverse_pixels(check):
-    """On MNIST, fewer pairs of pixels touch among Sequential Attention's 50 pixels than among the 50 pixels
-    of each of four methods. They are the feature mask (LLY), the group LASSO (GL), OMP and the concrete
-    autoencoder (CAE).
-
-    Reading of: “Sequential Attention selects a highly diverse set of pixels due to its adaptivity”, with “the
-    degree to which the selected pixels are ‘clustered’”
-
-    Hypotheses: Our records are of the experiment of Table 2 on 10,000 rows, with the defaults of our
-    implementation. The numbers of pairs are means over seeds.
-
-    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
-    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
-    in every comparison, and not reproduced if D < −3 SE in one. There are four comparisons.
-    """
-    settle_pictures(check, DIVERSE, figure, adjacent)
-
-
-def similar():
-    """Return the comparison of two similarities of the pixels that Sequential Attention selects.
-
-    The first is their similarity to Sequential LASSO's pixels, the second to Sequential Attention's own for
-    other seeds.
-    """
-    pair = on_like_rows("mnist"), attention("paper", "mnist", method=NAMES["SL"])
-    words = "share of pixels that touch Sequential LASSO's less that of another seed's"
-    return Case("mnist", (Comparison(not_smaller, pair, lambda: similarity(pair), words),))
-
-
-SIMILAR = similar()
-
-
-@sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
-def test_similar_pixels(check):
-    """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's 50 pixels as often as with
-    Sequential Attention's own for another seed. A pixel agrees with a set of pixels if it is in the set or
-    touches a pixel of the set.
-
-    Reading of: “Sequential LASSO also selects a very similar set of pixels, as suggested by our theoretical
-    analysis”
-
-    Hypotheses: Our records are of the experiment of Table 2 on 10,000 rows, with the defaults of our
-    implementation. The two methods are compared for the same seed, and the shares of pixels that agree are
-    means over seeds.
-
-    Tolerance: Let D be the first share minus the second, and SE its standard error by the jackknife. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There is one comparison.
-    """
-    settle(check, [SIMILAR], figure)
-    if not SIMILAR.lacking:
-        ours, theirs = map(supports, SIMILAR.addresses)
-        every = [(first, second) for first in ours.values() for second in theirs.values()]
-        check.over(every, lambda pair: close(touching(*pair), share_at_distance_one(*pair)))
-        across, within = shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
-        check.measured(f"{across:.2f} of them, and {within:.2f}")
-
-
-def clumping():
-    """Return the comparison of how many selected pixels touch if 64 are selected at once and if one is
-    selected at a time.
-    """
-    one_at_a_time, all_at_once = (attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64"))
-    return Case("mnist", (compared(larger, all_at_once, one_at_a_time, of=clustering),))
-
-
-CLUMPING = clumping()
-
-
-@sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
-def test_clumping_pixels(check):
-    """On MNIST, more pairs of the 64 selected pixels touch if all are selected at once than if they are
-    selected one at a time.
-
-    Reading of: “One observes that the selected pixels ‘clump together’ as i increases”
-
-    Hypotheses: Our records are of the experiment of Table 9. Selecting one pixel at a time is compared with
-    selecting 64 at once. The numbers of pairs are means over seeds.
-
-    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
-    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
-    in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
-    """
-    settle_pictures(check, CLUMPING, figure, adjacent)
 
 
 def correlated():

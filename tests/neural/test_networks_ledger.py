@@ -18,7 +18,10 @@ from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, 
 
 ROOT = Path(__file__).parents[2]
 
-ROWS = ("networks", "pixels", "test_networks_tables", "test_networks_sentences", "test_networks_lassonet")
+ROWS = (
+    "networks", "pixels", "test_networks_tables", "test_networks_sentences", "test_networks_pixels",
+    "test_networks_lassonet",
+)  # fmt: skip
 
 
 @pytest.fixture
