@@ -79,7 +79,7 @@ def test_the_default_lambda_is_the_documented_one(parametrization, monkeypatch):
         levels.append(share * penalty_unit(reduced, form))
         return train(reduced, share, form, *args, **kwargs)
 
-    monkeypatch.setattr(module, "train", spy)
+    monkeypatch.setattr(module.descent, "train", spy)
     X, y, _ = sparse_signal(4)
     X = 2 * X
     entry = sl.first_entry(X, y)
@@ -144,7 +144,7 @@ def test_not_even_if_they_have_the_largest_weight(monkeypatch):
     module = importlib.import_module("sparselin.attention.sequential")
     mask = np.array([0.1, 0.9, 0.3])  # of columns 1, 2, 3
     training = DescentEnd(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
-    monkeypatch.setattr(module, "train", lambda *_, **__: training)
+    monkeypatch.setattr(module.descent, "train", lambda *_, **__: training)
     X = np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
     path = sl.sequential_attention(X, np.array([1.0, 1.0]), 2, forced=[0])
     assert path.support.tolist() == [0, 3]
@@ -332,7 +332,7 @@ def test_a_pick_that_the_smallest_gap_leaves_undecided_is_not_made(monkeypatch):
         levels.append(tol)
         return DescentEnd(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
 
-    monkeypatch.setattr(module, "train", other_feature)
+    monkeypatch.setattr(module.descent, "train", other_feature)
     path = sl.sequential_attention(np.eye(2), np.array([2.0, 1.0]), 1)
     assert path.status is Status.BEYOND_PRECISION
     assert len(path.support) == 0

@@ -16,7 +16,7 @@ from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, apply_mask, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
-from sparselin.neural.training import Loss, Rows
+from sparselin.neural.training import Loss, Rows, seeded
 from sparselin.results import AttentionPath, Names, Status
 from sparselin.validation import Columns, check_count, check_flag, check_indices, check_level, check_names
 
@@ -250,7 +250,7 @@ class SequentialAttention:
     @contextlib.contextmanager
     def _training(self) -> Iterator[None]:
         """Seed PyTorch, enable gradients, and set the network to training mode."""
-        with training.seeded(self._rng), torch.enable_grad():
+        with seeded(self._rng), torch.enable_grad():
             self.masked_network.train()
             yield
 
