@@ -306,3 +306,21 @@ def test_bad_input():
         sl.gradient_flow(1j * X, y)
     with pytest.raises(ValueError):
         sl.gradient_flow(X, [1.0, np.nan, 0.0])
+
+
+def test_the_picture_has_stairs_and_averages():
+    X = np.array([[2.0, 0.6], [0.0, 0.1]])
+    ax = sl.plots.show(sl.gradient_flow(X, np.linalg.solve(X.T, [1.0, 0.9])))
+    stairs, averages, (kept, broken) = ax.lines[:2], ax.lines[3:5], ax.lines[5:]
+    assert {line.get_label(): line.get_ydata()[-1].round(2) for line in stairs} == {"x0": -17.75, "x1": 60.0}
+    assert [line.get_drawstyle() for line in stairs] == ["steps-post"] * 2
+    tau, mean = averages[0].get_data()
+    assert np.interp(1.1, tau, averages[1].get_ydata()) == pytest.approx(0.25 * 0.1 / 1.1, rel=1e-3)
+    assert np.interp(1.1, tau, mean) == 0
+    assert kept.get_xdata().tolist() == [1.0]
+    assert broken.get_xdata().round(3).tolist() == [1.167, 2.209]
+    restarted = sl.plots.show(sl.gradient_flow(np.eye(2), [3.0, 1.0], restart=True))
+    assert "dotted" not in restarted.get_xlabel()
+    assert (
+        sl.plots.show(sl.gradient_flow(X, [0.0, 0.0])).texts[0].get_text().startswith("The flow is at rest")
+    )

@@ -8,6 +8,7 @@ apart.
 from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds
 from sparselin.plots.bounds import interval as interval
 from sparselin.plots.bounds import sparse_eigenvalues as sparse_eigenvalues
+from sparselin.plots.flow import flow as flow
 from sparselin.plots.geometry import animation as animation
 from sparselin.plots.geometry import around_several as around_several
 from sparselin.plots.geometry import around_y as around_y

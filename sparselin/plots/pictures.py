@@ -7,6 +7,7 @@ from typing import Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.flow import flow
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
@@ -22,6 +23,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.GeneralizedPath: selection,
     results.GroupPath: selection,
     results.LassoPath: lasso_path,
+    results.FlowPath: flow,
     results.Explanation: explanation,
     results.FirstEntry: first_entry,
     results.BatchSelection: batch_selection,
