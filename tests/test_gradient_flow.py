@@ -317,8 +317,8 @@ def test_the_picture_has_stairs_and_averages():
     tau, mean = averages[0].get_data()
     assert np.interp(1.1, tau, averages[1].get_ydata()) == pytest.approx(0.25 * 0.1 / 1.1, rel=1e-3)
     assert np.interp(1.1, tau, mean) == 0
-    assert kept.get_xdata().tolist() == [1.0]
-    assert broken.get_xdata().round(3).tolist() == [1.167, 2.209]
+    assert kept.get_xdata().round(3).tolist() == [1, 1.167]
+    assert broken.get_xdata().round(3).tolist() == [2.209]
     restarted = sl.plots.show(sl.gradient_flow(np.eye(2), [3.0, 1.0], restart=True))
     assert "dotted" not in restarted.get_xlabel()
     assert (
