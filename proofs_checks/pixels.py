@@ -71,11 +71,12 @@ def share_at_distance_one(first, second):
 
 
 def shares(ours, theirs, seeds):
-    """Return how much the pixels of two methods agree, and how much those of two seeds of the first method
-    do.
+    """Return the mean agreement of two methods, and the mean agreement of two seeds of the first method.
 
-    The first number is the mean over seeds of `touching` between the two methods with the same seed. The
-    second is the mean of `touching` between two different seeds of the first method.
+    The agreement of two sets of pixels is the share of the pixels of the first set that are in the second
+    set, or touch a pixel of it (`touching`). The first number compares the two methods with the same seed,
+    and is the mean over the seeds. The second compares the first method with itself, and is the mean over the
+    pairs of different seeds.
     """
     across = [touching(ours[seed], theirs[seed]) for seed in seeds]
     within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]

@@ -92,8 +92,8 @@ def eliminate(A, b):
 def exact_gram(vectors):
     """Return the matrix of the inner products of some lists of integers.
 
-    The entries of all lists are packed into long integers, with a field of bits for each list, so that one
-    product of long integers computes many products at once.
+    For each position i, the entries i of all lists are packed into one long integer, with a field of bits for
+    each list. Multiplying this integer by a number multiplies all these entries at once.
     """
     most = max(max(map(abs, v)) for v in vectors)
     size = (2 * most.bit_length() + len(vectors[0]).bit_length() + 9) // 8
@@ -108,8 +108,9 @@ def exact_gram(vectors):
 class Objective:
     """The objective q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖², in exact arithmetic.
 
-    Each column is a list of integers with a common unit, and y is the last column. If there is an intercept,
-    the columns are centred exactly.
+    Each column is stored as a list of integers and one rational number, its unit, by which all integers of
+    this column are multiplied. The last column is y. If there is an intercept, the columns are centred
+    exactly.
     """
 
     def __init__(self, X, y, weights, intercept, ridge, scale):

@@ -102,9 +102,9 @@ def test_the_square(check):
 
     Hypotheses: The entries of β are 2t³ with rational t; X and y are any integer design and response.
 
-    Consequences: The penalty is concave in |β|. All weights are zero above a critical λ. But this λ is not a
-    λ* in the sense of Algorithm 3, because the minimiser jumps there. The exponent 2/3 is the exponent of a
-    product of three factors (Hoff, 2017).
+    Consequences: The penalty is concave in |β|. All weights are zero above a critical λ. But the minimiser
+    jumps at this λ, whereas the solution of Sequential LASSO (Algorithm 3) is continuous at λ*. The exponent
+    2/3 is the exponent of a product of three factors (Hoff, 2017).
     """
 
     def as_derived(_):

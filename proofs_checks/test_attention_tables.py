@@ -4,9 +4,9 @@ Source: *Sequential Attention for Feature Selection*, Sections 4.1 and 4.2, Figu
 to 10, Appendices B.2 to B.4 (ICLR and NeurIPS submission, with the same numbers); *LassoNet* (JMLR 22(127),
 2021), Tables 1 and 2, for the baselines.
 
-The rows of this file compare only printed figures, and the figures of Table 1 with the sizes of the data
-sets. Whether new runs of the experiments give the same figures is decided in test_networks_tables.py.
-"Outperforms" is read as: has a strictly better mean.
+The claims in this file are decided by comparing printed figures with each other. Only the figures of Table 1
+are compared with something else, the sizes of the data sets. Whether new runs of the experiments give the
+same figures is decided in test_networks_tables.py. "Outperforms" is read as: has a strictly better mean.
 
 The check does not decide whether a difference is significant. The standard deviations after ± come from five
 runs in Tables 2, 5 and 6, and from three runs in Tables 7 and 8. For Tables 9 and 10 the paper does not give

@@ -114,7 +114,10 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """Check the theorem on every model that is drawn.
+    """Check the theorem on Sequential LASSO for generalized linear models, on random models from `draw`.
+
+    The theorem: above λ*, all solutions are zero outside the selected groups S. Just below λ*, all solutions
+    are nonzero outside S, but only on the tied groups T.
 
     Report the number of models with each loss, with ties, with selected groups, and with groups that are
     neither selected nor tied.

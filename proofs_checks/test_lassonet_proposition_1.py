@@ -332,10 +332,13 @@ def test_h_decides_half_open_intervals(check):
 
 
 def F_s(problem, s, b, inner):
-    """Return F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ from the proof of Proposition 1.
+    """Return the value F_s(b) of a function in the proof of LassoNet's Proposition 1.
 
-    The arguments are `b` = ‖b‖ and `inner` = ⟨v, b⟩. a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄) with the sorted sizes
-    |U_(i)|.
+    With the v, U, M, λ and λ̄ of `problem`, and the sizes |U_(1)| ≥ |U_(2)| ≥ … of the entries of U,
+
+        F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖,   a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄).
+
+    The arguments are `b` = ‖b‖ and `inner` = ⟨v, b⟩.
     """
     v, M = problem.v, problem.M
     c = 1 + s * M**2

@@ -328,7 +328,7 @@ def test_criteo(check, table):
 @rows_of("LN-table-1", "Table 1, section 5.3", own)
 @mutants("verdict")
 def test_lassonet_table_1(check, data):
-    """On {title} a network on the 50 features that LassoNet selects has the accuracy {figures}.
+    """On {title}, a network trained on the 50 features that LassoNet selects has the accuracy {figures}.
 
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
     and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).

@@ -523,16 +523,17 @@ def test_no_coefficient_becomes_zero(check):
     """The penalty Q*(β∘β) induces sparse minimisers β of problem (7), min ‖Xβ − y‖² + (λ/2)·Q*(β∘β), as ℓ₁
     regularization does. For λ large enough some β_i is zero.
 
-    Hypotheses: X and y are arbitrary, λ > 0, and S = ∅. Q*(x) is the minimum over w of ‖w‖² + Σ
-    x_i/softmax_i(w)².
+    Hypotheses: X and y are arbitrary, λ > 0, and no feature has been selected before (S = ∅). Q*(x) is the
+    minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Instead: Let r = y − Xβ and q_i = 1/softmax_i(w)² < ∞ at the w at which Q*(β∘β) is attained. A minimiser β
-    of (7) has
+    Instead: The statement is false. No λ makes a coefficient β_i of a minimiser zero unless ⟨X_i, r⟩ = 0,
+    where r = y − Xβ. To see this, let q_i = 1/softmax_i(w)² < ∞ at the w at which Q*(β∘β) is attained. A
+    minimiser β of (7) has
 
         2⟨X_i, r⟩ = λq_iβ_i,
 
-    so β_i = 0 only if ⟨X_i, r⟩ = 0, and no λ makes any other β_i zero. If β_i = 0 and ⟨X_i, r⟩ ≠ 0, the step
-    ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).
+    so β_i = 0 only if ⟨X_i, r⟩ = 0. If β_i = 0 and ⟨X_i, r⟩ ≠ 0, the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i
+    lowers (7).
 
     Consequences: β can be nearly sparse. For example, among the β ∈ ℝ² with ‖β‖₁ = 10, Q* is least at (9.996,
     0.004) (ledger id SA-figure-2-segments). With softmax, the zeros of β cannot select features, so

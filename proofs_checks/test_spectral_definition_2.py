@@ -108,7 +108,10 @@ def ratios(check):
 
 
 def measures(case):
-    """Return whether the submodularity ratio has the properties of the corrected definition.
+    """Return whether the submodularity ratio γ_{U,k}, defined as corrected here, has the expected properties.
+
+    The corrected definition: γ_{U,k}(f) is the least of 1 and of the quotients Σ_{x∈S} [f(L+x) − f(L)] /
+    (f(L∪S) − f(L)) with a positive denominator, over L ⊆ U, |S| ≤ k and S ∩ L = ∅.
 
     For the submodular f, γ_{U,k}(f) = 1. For the increasing g, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1
     for the subset A of U. γ(g) = 1 for the whole ground set if and only if g is submodular.

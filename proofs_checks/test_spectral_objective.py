@@ -5,15 +5,15 @@ Z'(S) be the least-squares prediction of a unit vector Z from the columns in S. 
 
     R²_Z(S) = 1 − ‖Z − Z'(S)‖².
 
-The paper's "Cov" is read as the inner product, because its columns have unit length but are not centred. With
-covariances in place of inner products, b_SᵀC_S⁻¹b_S in the formula below would not be 1 − ‖Z − Z'‖².
+The paper's "Cov" is read as the inner product, because its columns have unit length but are not centred.
 
 The residual Z − Z'(S) is orthogonal to Z'(S), so R² = ‖P_S Z‖² is the squared length of the projection of Z.
 Let b_S = X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
 
     R² = b_Sᵀα = b_SᵀC_S⁻¹b_S.
 
-If C_S is singular, any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has a longer
+If b_S and C_S held covariances in place of inner products, b_SᵀC_S⁻¹b_S would not be 1 − ‖Z − Z'(S)‖². If C_S
+is singular, any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has a longer
 projection, so R² increases. Scaling a column does not change the spans.
 
 The checks are exact. They use integer columns of equal norm, so that C is rational. The residual comes from

@@ -6,18 +6,21 @@ set of all n features. In print
 
     (4 + 4ε/n)·g(S̃) ≥ max g.
 
-The ε is lost in the extracted text; the counterexample refutes 4 + 4/n as well. The proof uses Lemma 6. For
-LS as printed, which never deletes an element, the theorem is false, like the lemma. The counterexample has
-f(A) = q|A|, or q + |A| if 0 ∈ A, with q = 1000, and n = 6 orthonormal columns. y is the sum of the columns,
-so that R²(A) = |A|/6. LS ends at S = U with g(U) = 1007 and g(∅) = 0, while max g ≥ g(U∖{0}) = 5000 + 5/6.
-The ratio is 0.2014 < 1/(4 + 4/6). For larger n and q the ratio tends to 0, so no constant is possible.
+The ε of this formula is missing in the text that was extracted from the paper's file. The counterexample
+below also refutes the bound without ε, with 4 + 4/n. The proof uses Lemma 6. For LS as printed, which never
+deletes an element, the theorem is false, like the lemma. The counterexample has f(A) = q|A|, or q + |A| if 0
+∈ A, with q = 1000, and n = 6 orthonormal columns. y is the sum of the columns, so that R²(A) = |A|/6. LS ends
+at S = U with g(U) = 1007 and g(∅) = 0, while max g ≥ g(U∖{0}) = 5000 + 5/6. The ratio is 0.2014 < 1/(4 +
+4/6). For larger n and q the ratio tends to 0, so no constant is possible.
 
-If LS also deletes elements, with strict inequalities, the proof in print is right. Because f, R² ≥ 0 and R²
-is increasing, the set C* at which g is largest satisfies
+Suppose that LS also deletes elements, and accepts an addition or a deletion only if it increases f to more
+than (1 + ε/n²)f(S), not to exactly this value. Then the proof in print is right. Let C* be the set at which g
+is largest. Because f ≥ 0, R² ≥ 0 and R² is increasing,
 
-    g(C*) ≤ (2 + 2ε/n)f(S) + f(U∖S) + R²(U) ≤ (2 + 2ε/n)g(S) + g(U∖S) + g(U),
+    g(C*) ≤ (2 + 2ε/n)f(S) + f(U∖S) + R²(U) ≤ (2 + 2ε/n)g(S) + g(U∖S) + g(U).
 
-and by the sharper form of Lemma 6 the factor 4 + ε/n suffices.
+For this LS, Lemma 6 also holds with 2 + ε/n in place of 2 + 2ε/n. With this sharper form, the factor 4 + ε/n
+suffices.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@
 
 Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, and the paragraph on ties
 after Theorem 3.3 (both versions). S is the set of the features selected so far, S̄ the set of the other
-features, and P_S^⊥ the projection onto the orthogonal complement of the selected columns. In print, X has
-unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit vector. At each step, Sequential LASSO selects a
-feature i ∈ S̄ such that
+features, and P_S^⊥ the projection onto the orthogonal complement of the selected columns. In print, y and the
+columns of X are unit vectors. (The paper writes "y ∈ R^d", a misprint for R^n.) At each step, Sequential
+LASSO selects a feature i ∈ S̄ such that
 
     |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
@@ -14,10 +14,10 @@ Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. I
 |⟨X_i, r⟩| < λ*, then |⟨X_i, p⟩| < λ for λ near λ*, and so β_i = 0. But β_S̄ ≠ 0: otherwise the residual would
 be r, although ‖Xᵀr‖∞ = λ* > λ.
 
-The checks are exact. A(S), the set of features that are nonzero in some solution just below λ*, comes from
-`proofs_checks.rational.segment`, which lists all vertices. The KKT conditions of a LASSO solution with this
-active set are verified in rational arithmetic at three λ below λ*, and ties are decided exactly. Steps with
-more than five tied columns are not checked.
+The checks are exact. A(S) is the set of features that are nonzero in some solution just below λ*. It is
+computed by `proofs_checks.rational.segment`, which lists all vertices of the polytope of the solutions. The
+KKT conditions of a LASSO solution with this active set are verified in rational arithmetic at three λ below
+λ*, and ties are decided exactly. Steps with more than five tied columns are not checked.
 """
 
 import itertools

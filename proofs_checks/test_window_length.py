@@ -238,11 +238,11 @@ def test_the_bounds_are_attained(check):
     """Column by column, the lower bound ε₁ on the relative length of the window is the best possible. The
     window is the largest interval (λ₂, λ*) of penalties on which the same features are active. ε₁ is the
     least of 1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, and 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T
-    (ledger id ours-window-contains). Let ρ_j be the number for which column j may become active at the
-    penalty λ* − ρ_j. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*, |c_j|, ‖X_j‖
-    and ‖r‖ is larger than the term of ε₁ at j. The term is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it
-    is a limit. For j ∉ T ∪ S, no upper bound on ρ_j/λ* that uses only these numbers is below 1; two columns
-    suffice to show this.
+    (ledger id ours-window-contains). Let λ* − ρ_j be the penalty at which column j becomes active if it is
+    the first to become active below λ*. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses
+    only λ*, |c_j|, ‖X_j‖ and ‖r‖ is larger than the term of ε₁ at j. The term is attained, except that for
+    |c_j| = ‖X_j‖‖r‖ > 0 it is a limit. For j ∉ T ∪ S, no upper bound on ρ_j/λ* that uses only these numbers
+    is below 1; two columns suffice to show this.
 
     So the term of each column in the ε₀ of the proof of Lemma 3.4 is at least half of the best bound that
     these four numbers allow. All columns together can imply more: the columns (4, 3) and (0, 5) with y = (1,
@@ -328,21 +328,22 @@ def close_to_one(M):
 @claim("ours-window-unit-ratio", THEOREM[4], "proof, exact, interval", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_with_unit_columns_the_window_is_two_fifths_longer(check):
-    """Let ρ_j be the number for which column j may become active at the penalty λ* − ρ_j. For unit columns, c
-    = Xᵀr and every j ∉ T ∪ S,
+    """For unit columns, the window is at least κ times as long as the window in the proof of Lemma 3.4, with
+    two exceptions. The window is the largest interval of penalties on which the same features are active. In
+    detail, let λ* − ρ_j be the penalty at which column j becomes active if it is the first to become active
+    below λ*. Every column j ∉ T ∪ S has
 
         ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033….
 
-    So the window, the largest interval of penalties on which the same features are active, is at least κ
-    times as long as the window in the proof of Lemma 3.4. There are two exceptions: the first column that
-    becomes active below λ* is in T∖A, or every column is in T ∪ S. In the first case the ratio of the lengths
-    can be arbitrarily close to 1. κ is attained by two columns in the plane; the triangle with sides 3, 4, 5
-    has the ratio 45/32.
+    The two exceptions: the first column that becomes active below λ* is in T∖A, or every column is in T ∪ S.
+    In the first case the ratio of the lengths can be arbitrarily close to 1. A design with two columns in the
+    plane has the ratio κ. For example, the columns (5, 0) and (−3, 4) with y = (4, 3) have the ratio 45/32,
+    which is close to κ.
 
-    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary. A
-    = A(S) ⊆ T is the set of features that are active just below λ*. In place of unit columns, it is enough
-    that ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A. P_S^⊥ is the projection onto the orthogonal complement of the columns in
-    S.
+    Hypotheses: r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0, T is the set of features that attain λ*, and S is
+    arbitrary. A = A(S) ⊆ T is the set of features that are active just below λ*. In place of unit columns, it
+    is enough that ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A. P_S^⊥ is the projection onto the orthogonal complement of the
+    columns in S.
     """
 
     def gains(X, y, S):

@@ -15,9 +15,10 @@ class Unit(NamedTuple):
     """The rounding unit u of projected columns.
 
     Let x be a column that is projected off other columns T, with coefficients b, and let s(x)² = ‖x‖² + Σ_T
-    b_j²‖X_j‖². If power is 1, the error of the projected column is at most u·s(x). If power is 2, for a
-    problem given by its Gram matrix, the error of its squared length is at most u·s(x)². A sum of n products
-    has an error of √n·u, relative to the lengths of the two vectors that are multiplied.
+    b_j²‖X_j‖². If power is 1, the error of the projected column is at most u·s(x). If power is 2, the error
+    of the squared length of the projected column is at most u·s(x)². This is the case for a problem that is
+    given by its Gram matrix. A sum of n products has an error of √n·u, relative to the lengths of the two
+    vectors that are multiplied.
     """
 
     u: float

@@ -96,7 +96,10 @@ def mask_pullback(form, w, s, h):
 
 @kernel(**_OPTIONS)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
-    """Return F − ½‖y‖², F the objective, at x = (w, θ), and fill s = s(w), β = s∘θ and r = y − Xβ.
+    """Return F − ½‖y‖² at x = (w, θ), where F is the objective; also compute s, β and r.
+
+    The mask s = s(w) of the attention weights, β = s∘θ and r = y − Xβ are written into the arguments `s`,
+    `beta` and `r`.
 
     F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². The first two terms vanish with β, so no digits are
     lost by cancellation when β is small.
@@ -136,9 +139,9 @@ def differentiate(form, X, lam, x, s, r, g, slope):
 def lasso_error(lam, x, beta, r, g):
     """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
-    Here F = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²), β = w∘θ, x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is
-    F minus the minimum of F over all (w, θ) with the same β. For every a with |a|·‖g‖∞ ≤ λ, u = ar is a
-    feasible point of the dual. As y = r + Xβ, the duality gap of β and u is
+    Here F = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²), β = w∘θ, x = (w, θ), r = y − Xβ and g = Xᵀr. The sum
+    (λ/2)Σ(|w_j| − |θ_j|)² is F minus the minimum of F over all (w, θ) with the same β. For every a with
+    |a|·‖g‖∞ ≤ λ, u = ar is a feasible point of the dual. As y = r + Xβ, the duality gap of β and u is
 
         ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j).
 

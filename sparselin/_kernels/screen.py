@@ -76,7 +76,7 @@ def copy_by_columns(Xt, copy, unit, start, stop):
 
 @kernel(fastmath={"contract"})
 def products_by_rows(copy, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (n, d).
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the 16-bit copy (n, d) of X.
 
     Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. If the compiler
     could reorder the sum, it would add all n terms one after the other, with a larger error.

@@ -58,8 +58,9 @@ class Best(NamedTuple):
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off z, the first n entries of `row`, and write them into `out`.
 
-    The column of `row` becomes element t of the set T that rows are projected off. So its coefficient is
-    entry n + t of the new rows. square is ‖z‖². q is filled with the row, and f (n,) with z/‖z‖². The
+    A row has n entries for a column, projected off the columns of a set T, and after them the coefficients on
+    the columns of T. The column that `row` stands for becomes element t of T. So entry n + t of each new row
+    is the coefficient on this column. square is ‖z‖². q is filled with the row, and f (n,) with z/‖z‖². The
     function is inlined, because in each call Numba would count references to five arrays.
     """
     n = f.size

@@ -46,25 +46,27 @@ def sequential_attention(
 ) -> SelectionPath:
     """Select k features by Sequential Attention.
 
-    Let S be the features selected so far and S̄ the others. Each step trains attention weights w and
-    coefficients θ by gradient descent, from a random start, on
+    Let S be the features selected so far and S̄ the others. Each step trains parameters w and coefficients θ
+    by gradient descent, from a random start, on
 
         F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 
-    Here s(w) are the attention weights, and β = s(w)∘θ has the entries s_i(w)θ_i. The step then adds to S the
-    feature i ∉ S with the largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with
-    Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is twice this one.
+    The attention weights s(w) are functions of w, and β = s(w)∘θ has the entries s_i(w)θ_i. The step then
+    adds to S the feature i ∉ S with the largest |s_i(w)|, and solves least squares on S. This is Algorithm 1
+    with Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is twice this one.
     `parametrization` chooses the form of s_i(w) for i ∉ S (Section 4.2 of the paper; sums are over S̄):
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
-    "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. If λ is in the
-    window (λ₂, λ*(S)) of `first_entry`, both forms pick from A(S), the set from which Sequential LASSO picks
-    too. Let β* be the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
-    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So while δ > 0, a column outside A(S) can have the largest
-    weight, if it is nearly parallel to a column of A(S). In this case training is repeated to smaller gaps.
+    "linear" and "l1" solve the LASSO, and training stops once a bound on the duality gap is small enough. Let
+    λ*(S) be the least λ at which the LASSO sets all features outside S to zero. Let (λ₂, λ*(S)) be the
+    largest interval of λ on which its nonzero features outside S are the same, and A(S) the set of these
+    features (see `first_entry`). If λ is in this interval, both forms pick from A(S), as Sequential LASSO
+    does. Let β* be the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap δ ≥ Σ(λ −
+    |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So while δ > 0, a column outside A(S) can have the largest weight, if
+    it is nearly parallel to a column of A(S). In this case training is repeated to smaller gaps.
 
     The other four forms may end in a local minimum. Training ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F),
     where P_S^⊥y is the residual of least squares on S. "l1_normalized" and "l2_normalized" do not depend on

@@ -118,9 +118,10 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
 
 
 def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
-    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield the failures.
+    """Check that the features T are tied and all others are not, and yield the failures.
 
-    T is the set of tied features, and `StepCertificate` defines the weights w and λ*.
+    The conditions are |c_i| = w_i·λ* on T, where c_i has the given sign, and |c_j| < w_j·λ* elsewhere.
+    `StepCertificate` defines the weights w, and λ* = max_j |c_j|/w_j.
 
     c : Xᵀr, where r is the residual on the selected features.
     """

@@ -1,12 +1,12 @@
 """Certificates of a best subset: a tree of cases that covers all subsets, and a proved bound for each case.
 
-The problem is, in which a *unit* is a feature, or a group of features if there are groups,
+A *unit* is a feature, or a group of features if there are groups. The problem is to
 
     minimise q(β) = ½ Σ_i w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖²,   lower ≤ β ≤ upper,                      (1)
 
-over the β with at most k nonzero units, where the forced units always count. With an intercept, b₀ minimises
-q; otherwise b₀ = 0. Below, column j is divided by 2^scale_j and β_j multiplied by it, which changes no value
-of q.
+over the β with at most k nonzero units. The forced units are in every subset, so they count as nonzero even
+if their coefficients are zero. With an intercept, b₀ minimises q; otherwise b₀ = 0. Below, column j is
+divided by 2^scale_j and β_j multiplied by it, which changes no value of q.
 
 **Bound.** Let G be the matrix of the quadratic form and W = diag(w), so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with
 y centred. A *stage* is a diagonal matrix D ≥ 0 such that M = G − D is positive semidefinite. Take any vector

@@ -205,10 +205,10 @@ def small_integers(n: int, d: int, rng: Generator) -> FloatArray:
 def planted_ties(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others, and set y = e₁.
 
-    The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. Let A(S) be the features
-    that enter the LASSO path first. They are found from the shortest vector in the convex hull of the columns
-    of T, each with the sign of ⟨X_i, y⟩: A(S) are the columns with a positive weight in this vector. A(S) is
-    often a strict subset of T. Columns are not scaled.
+    The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. No feature is selected
+    before, so S = ∅; let A(S) be the features that enter the LASSO path first. They are found from the
+    shortest vector in the convex hull of the columns of T, each with the sign of ⟨X_i, y⟩: A(S) are the
+    columns with a positive weight in this vector. A(S) is often a strict subset of T. Columns are not scaled.
 
     >>> X, y = planted_ties(8, 12)
     >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())

@@ -274,8 +274,9 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     loss : "cross_entropy" by default; or a PyTorch loss, or a function that maps outputs and classes to (n,).
     M, lams, lam_start, growth, groups, l2, batch_size, learning_rate, momentum, epochs, patience, tol,
         backtrack : as in `sparselin.neural.lassonet_path`.
-    validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
-        stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
+    validation_fraction : the share of the samples, the rows of X, that is held out. The loss on these samples
+        decides when training stops and, with "auto", which λ of the path is chosen. With 0 the training loss
+        decides when training stops.
     refit : whether a new network is trained on the selected features, without penalty, and predicts. If not,
         the network of the chosen row predicts, and `at` returns estimators for other k. This network can have
         fewer than k features, because there may be no λ of the path with exactly k. A group is never split,
@@ -307,7 +308,7 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
-    """LassoNet for numbers: a network that predicts from few features; see `LassoNetClassifier`.
+    """LassoNet for regression: a network that predicts numbers from few features; see `LassoNetClassifier`.
 
     Internally y is scaled to mean 0 and total variance q, where q is its number of columns. λ and the losses
     of `path_` refer to the scaled y. Predictions are scaled back.
@@ -325,8 +326,9 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
         to (n,).
     M, lams, lam_start, growth, groups, l2, batch_size, learning_rate, momentum, epochs, patience, tol,
         backtrack : as in `sparselin.neural.lassonet_path`.
-    validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
-        stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
+    validation_fraction : the share of the samples, the rows of X, that is held out. The loss on these samples
+        decides when training stops and, with "auto", which λ of the path is chosen. With 0 the training loss
+        decides when training stops.
     refit : whether a new network is trained on the selected features, without penalty, and predicts. If not,
         the network of the chosen row predicts, and `at` returns estimators for other k. This network can have
         fewer than k features, because there may be no λ of the path with exactly k. A group is never split,
@@ -365,8 +367,8 @@ class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
     Parameters
     ----------
     cv : the number of folds, a splitter of scikit-learn, or pairs of row indices.
-    one_standard_error : whether to choose the sparsest row within one standard error of the least mean loss.
-        If not, the row with the least mean loss is chosen.
+    one_standard_error : whether to choose the λ of the sparsest network of the path whose mean loss is within
+        one standard error of the least mean loss. If not, the λ with the least mean loss is chosen.
     hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
         learning_rate, momentum, epochs, patience, tol, backtrack, refit, class_weight, device, dtype,
         random_state : as in `LassoNetClassifier`.
@@ -393,8 +395,8 @@ class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
     Parameters
     ----------
     cv : the number of folds, a splitter of scikit-learn, or pairs of row indices.
-    one_standard_error : whether to choose the sparsest row within one standard error of the least mean loss.
-        If not, the row with the least mean loss is chosen.
+    one_standard_error : whether to choose the λ of the sparsest network of the path whose mean loss is within
+        one standard error of the least mean loss. If not, the λ with the least mean loss is chosen.
     hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
         learning_rate, momentum, epochs, patience, tol, backtrack, refit, device, dtype, random_state : as in
         `LassoNetRegressor`.

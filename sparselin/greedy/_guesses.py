@@ -48,8 +48,9 @@ class Guesses:
     def after(
         self, first: int, limit: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """Return the known pick `first` and guesses of the picks after it, at most min(limit, most) in all.
+        """Return the known pick `first`, followed by guesses of the picks after it.
 
+        limit, most : two limits; at most min(limit, most) picks are returned, `first` included.
         W : QᵀX, where X_S = QR is the factorisation of the columns selected so far.
         c : (d,) Xᵀr, where r is the residual. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """

@@ -402,8 +402,9 @@ def _square(score: float, others: FloatArray, picks: int) -> float:
 def _may_end(left: _Remainder) -> tuple[bool, bool]:
     """Return whether a path of OMP, and a path of FR, may end here.
 
-    This is so if all |c|, for OMP, or all |c|/ρ, for FR, are zero up to rounding. For a column x, c_x = ⟨X_x,
-    r⟩ is its correlation with the residual r, and ρ_x its length after projection off the selected columns.
+    For a column x, let c_x = ⟨X_x, r⟩ be its correlation with the residual r, and ρ_x its length after
+    projection off the selected columns. A path of OMP may end if all c_x are zero up to rounding. A path of
+    FR may end if all c_x/ρ_x are zero up to rounding.
     """
     size = np.abs(left.c)
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())

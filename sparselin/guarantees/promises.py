@@ -79,8 +79,9 @@ def of_forward_regression(
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
     """Return the guarantees for R² of a run of OMP, or of another method that picks the largest |c|, c = Xᵀr.
 
-    spectrum : bounds (2,) on λ(s), the least eigenvalue over sets of s columns divided by the largest squared
-        length. The keys are the sizes s: "k", "2k − 1" and "2k".
+    spectrum : a dictionary. Its keys are the sizes s of sets of columns: "k", "2k − 1" and "2k". Its values
+        are bounds (2,) on λ(s), the least eigenvalue over sets of s columns divided by the largest squared
+        length.
     """
     largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q2_bounds(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)

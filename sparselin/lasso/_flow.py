@@ -143,8 +143,9 @@ class Flow(Segment):
     def _correlate_by_rows(self) -> bool:
         """Compute c = Xᵀy − XᵀX_J·β_J from rows of XᵀX, if this is faster and accurate enough.
 
-        A product of all columns with one vector reads X once. So the rows of columns that may enter soon are
-        computed together with those that are needed now.
+        Row j of XᵀX belongs to column j. Computing several rows at once reads X only once, just as computing
+        one row does. So the rows of XᵀX that are needed now are computed together with the rows that belong
+        to columns that may enter soon.
         """
         problem, J = self.problem, np.array(self.qr.index, np.intp)
         size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))

@@ -182,8 +182,10 @@ class Homotopy(Segment):
         """Add to the tied columns at λ* those whose tie was broken by the rounding of weights and scales.
 
         The products of the data with √weight and scales are rounded, and this rounding may break a tie. The
-        search for such columns first uses a cheap bound that excludes no tied column: the size s(X_i) of
-        `ThinQR.sizes` is at most √(1 + κ²)‖X_i‖, where κ is the condition number of the columns.
+        error of a correlation c_i grows with the size s(X_i) that `ThinQR.sizes` returns. The search for such
+        columns has two steps. The first uses the cheap bound s(X_i) ≤ √(1 + κ²)‖X_i‖, where κ is the
+        condition number of the columns of the factorisation. It overestimates the errors, so it excludes no
+        tied column. The second step computes the errors of the remaining columns.
         """
         if not self.problem.is_multiplied:
             return
@@ -317,8 +319,8 @@ class Homotopy(Segment):
 
         How does an error of λ affect the test |c_j| = λ? On the segment c_j = a_j + λb_j; let s_j = sign c_j.
         The error changes λ − s_jc_j by |1 − s_jb_j|·lam_error, not by (1 + |b_j|)·lam_error. This matters for
-        nearly equal columns, for which 1 − s_jb_j is tiny. The λ at which they are tied is inaccurate, but
-        c_j moves with λ, so λ − s_jc_j is accurate.
+        a column j that is nearly equal to an active column, because 1 − s_jb_j is tiny for it. The λ at which
+        column j is tied is inaccurate, but c_j moves with λ, so λ − s_jc_j is accurate.
         """
         lines, beta0_error = self._lines(), self._beta0_error()
         exits = self._exits(beta0_error)
@@ -379,11 +381,13 @@ class Homotopy(Segment):
         return np.where(falling, beta0 / np.where(falling, slope, 1), 0)
 
     def _refined_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
-        """Return the λ of `_entries`, exact enough to decide the event at max(entries, exit_, lam_min).
+        """Return the λ (d,) at which each column would enter, exact enough to decide the next event.
 
-        On the segment the correlation of column j is c_j = a_j + λb_j. For every column that may be tied at
-        this event, a_j and b_j are first computed in twice the precision. A column may be tied there if |c_j|
-        = λ to rounding, or if a_j = 0 to rounding of the data and |c_j| = λ cannot be excluded.
+        The next event is at the largest of these λ, of `exit_`, at which an active column would leave, and of
+        lam_min. On the segment the correlation of column j is c_j = a_j + λb_j. For every column that may be
+        tied at this event, a_j and b_j are computed in twice the precision, before `_entries` computes its λ.
+        A column may be tied there if |c_j| = λ to rounding. It may also be tied there if a_j = 0 to rounding
+        of the data, and the errors of a_j and b_j do not exclude |c_j| = λ.
         """
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.qr.index] = False

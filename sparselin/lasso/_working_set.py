@@ -358,11 +358,13 @@ def knot_blocks(
 def _resume(
     homotopy: Homotopy, above: KnotBlock | None, below: KnotBlock, lam_min: float
 ) -> Iterator[Knot] | None:
-    """Go to the λ halfway between the last knots of two blocks, and return the knots below this λ.
+    """Go to the λ halfway between two knots of the path, and return the knots below this λ.
 
-    If `above` is None, all knots are returned. Returns None if the KKT conditions fail at this λ
-    (`Homotopy.resume`). No coefficient changes its sign between the two knots, so the sum of their β has the
-    signs of β at this λ.
+    Returns None if the KKT conditions fail at this λ (`Homotopy.resume`). No coefficient changes its sign
+    between the two knots, so the sum of their β has the signs of β at this λ.
+
+    above, below : blocks of successive knots; the two knots are the last ones of these blocks. If `above` is
+        None, all knots are returned.
     """
     if above is None:
         return homotopy.knots(lam_min)

@@ -122,10 +122,12 @@ def first_entry(
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
-    """Compute the `FirstEntry` of a problem by following its homotopy from the first knot to the second.
+    """Compute the `FirstEntry` of a problem: λ*(S), the features that enter there, and the window below it.
 
-    homotopy : the homotopy of this problem at the first knot, λ*(S), where S are the features without
-        penalty; it is moved to the second knot.
+    S are the features without penalty. The LASSO path is followed from its first knot, λ*(S), to the second
+    knot, which is the lower end of the window.
+
+    homotopy : the state of the path of this problem at the first knot; it is moved to the second knot.
     """
     if homotopy.lam > 0:
         homotopy.tie_products()

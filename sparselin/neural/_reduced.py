@@ -182,8 +182,9 @@ class ReducedNetwork:
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
         """Return the loss L on all rows and its gradients in the weights of all features, in evaluation mode.
 
-        Row j of the gradients (d, K + q) is ∇_{u_j}L, where u_j are the weights of feature j in the first
-        layer and in the skip connection.
+        The gradients are a matrix (d, K + q), where K is the number of units of the first layer and q that of
+        the outputs. Row j is ∇_{u_j}L, where u_j are the weights of feature j in the first layer and in the
+        skip connection.
 
         rows : the rows, with all features.
         columns : (n, a) the columns of the present features.

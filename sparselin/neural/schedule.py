@@ -139,8 +139,9 @@ class PlannedSchedule:
     schedule: Callable[[int], Schedule] | None
 
     def __call__(self, steps: int | None, name: str) -> Schedule:
-        """Return the schedule for `steps` steps in all.
+        """Return the `Schedule` of a training: the steps at which its warm-up and each of its phases end.
 
+        steps : the number of all training steps; None if it is unknown.
         name : the name of the caller's argument, for the error message.
 
         Raises ValueError if the number of steps is needed and is None or below 1.

@@ -165,10 +165,13 @@ class Climb:
     ) -> int | None:
         """Return the position in J of the best accepted move, or None if no move is accepted.
 
-        The best move has the largest gain in the regularizer.
+        A move adds a feature of J to the current set S, or removes it from S. It is accepted if its gain in
+        the regularizer f exceeds (ε/n²)·f(S) by more than the error. Here ε is the accuracy of the search,
+        and n the number of features to choose from. The best move has the largest gain.
 
+        J : the features that can be moved.
         gains, error : the gains of the moves, and bounds on their errors.
-        or_equal : also accept a gain that equals the needed value up to its error.
+        or_equal : also accept a move whose gain equals (ε/n²)·f(S) up to the error.
         """
         vague = 2 * vague_error(self.growth)
         accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)

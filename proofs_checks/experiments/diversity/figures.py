@@ -88,7 +88,9 @@ def coefficient_errors(
 
 
 def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the diversity f(S) of selections S against k, divided by its largest value for k unit columns.
+    """Draw f(S)/max f against k, where f(S) is the diversity of a selection S.
+
+    The maximum of f is over all sets of k unit columns.
 
     Parameters
     ----------

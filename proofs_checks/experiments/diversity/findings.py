@@ -293,8 +293,8 @@ def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Findi
 def _fit(table: Table, refitted: bool) -> Finding:
     """Judge the sentence "This ensures we are not sacrificing diversity for solution quality" of the text.
 
-    The finding counts the regularized selections whose R² is at least that of the LASSO with as many
-    features.
+    The `Finding` that is returned counts the selections made with a regularizer whose R² is at least that of
+    the LASSO with as many features.
     """
     ours = [s for name in REGULARIZERS for s in table.line(name)]
     own = sum(s.r2 >= s.r2_lasso - ROUNDING for s in ours)

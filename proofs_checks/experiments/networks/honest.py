@@ -110,7 +110,7 @@ def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale
 def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
     """Train a network on these features, and return its results as `fit` does.
 
-    The number of training steps is the share that the scale of the run prescribes.
+    Training takes the share `scale.epochs` of the full number of steps, but at least one step.
     """
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     return fit(sets, support, seed, steps=steps, patience=patience)

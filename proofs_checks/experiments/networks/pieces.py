@@ -116,10 +116,12 @@ class Scale:
     rows : the largest number of training rows of MNIST and Fashion-MNIST; None for all. Other data sets
         always have all rows.
     seeds : the number of seeds of the small data sets.
-    image_seeds : the number of seeds of MNIST, Fashion-MNIST and synthetic data. The studies "switches",
-        "efficiency", "adaptivity" and "masks" have this number of seeds for all data sets, and the study
-        "lassonet" for all k and settings that are not in the paper's tables.
-    epochs : the share of the epochs in each method's settings that is trained; at least one epoch is.
+    image_seeds : the number of seeds of MNIST, Fashion-MNIST and synthetic data. Four of the studies have
+        this number of seeds for every data set: "switches", "efficiency", "adaptivity" and "masks". The study
+        "lassonet" has this number of seeds for every k and every setting that is not in the tables of the
+        LassoNet paper.
+    epochs : the share of the full number of epochs. A method whose settings prescribe E epochs trains for
+        epochs·E epochs, rounded, but for at least one.
     sizes : the numbers k of features to select.
     features : the largest number of features in synthetic data.
     whole : whether the runs that are compared with the papers' own figures have all rows, and `seeds` seeds

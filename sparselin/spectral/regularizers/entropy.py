@@ -167,8 +167,9 @@ class LogDetGrowth:
     def losses(self) -> tuple[FloatArray, FloatArray]:
         """Return f(S) − f(S − x) for each x of S, and error bounds; S − x is S without x.
 
-        The differences follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx, M = δI + C. If the bounds are large,
-        M_S⁻¹ = R⁻¹R⁻ᵀ is computed from the QR factors of (X_S, √δI).
+        Up to a constant, f(S) = log₂ det M_S, where M = δI + C and C is the Gram matrix. So the differences
+        follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx. If the bounds are large, M_S⁻¹ = R⁻¹R⁻ᵀ is computed from
+        the QR factors of (X_S, √δI).
         """
         t, size = len(self.index), self._size
         own = self.gram.diagonal[self.index] + self.delta
@@ -196,10 +197,12 @@ class LogDetGrowth:
         return pivots, ratio
 
     def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
-        """Return bounds on the relative errors of pivots that are computed from C.
+        """Return bounds on the relative errors of pivots that are computed from the Gram matrix C.
 
-        own : M_xx for each pivot, M = δI + C.
-        size : the sum of M_ii over S + x, S with x added.
+        A pivot is det M_{S+x}/det M_S, where M = δI + C, and S + x is S with x added.
+
+        own : M_xx for each pivot.
+        size : the sum of M_ii over S + x.
         """
         t = len(self.index)
         kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])

@@ -62,7 +62,7 @@ class Achieved:
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """Achieved and guaranteed ratios on one ensemble while one quantity varies.
+    """The achieved and the guaranteed ratios R²(greedy)/R²(best) on one ensemble, as one quantity varies.
 
     Attributes
     ----------
