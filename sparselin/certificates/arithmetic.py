@@ -101,7 +101,7 @@ class Rounded:
 
     X and y are multiplied by powers of two, so that their largest entries lie in [½, 1). Numbers that are
     closer than their error bounds count as equal. So the bounds must be small: `is_known` requires that a
-    bound is at most 2⁻¹⁰ times the scale of its numbers.
+    bound is at most 2⁻¹⁰ times the largest possible size of the number.
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:

@@ -98,10 +98,11 @@ class Certificate:
         With `normalized`, nothing is stated about zero columns.
 
         Why the conditions suffice. In the notation of `StepCertificate`, S are the features before the pick,
-        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let λ
-        = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
-        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j for all j outside
-        S, with equality and the right sign where β_j ≠ 0. On T this condition reads
+        r = P_S^⊥y, c = Xᵀr, w_j = ‖X_j‖ with `normalized` and 1 without, and u, Z, H, T and τ are fields of
+        the step. Let λ = (1 − t)λ*, and let β be zero outside S ∪ T, with β_T = signs∘(tu) and least squares
+        on S. The residual of β is r − tZu, which is orthogonal to S. So β is a solution if and only if
+        |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j for all j outside S, with equality and the right sign where β_j ≠ 0.
+        On T this condition reads
 
             (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
@@ -137,7 +138,8 @@ class Certificate:
             (m + 1)·eps·Σ|a_i b_i| for a sum of m products. In float64, =, ≤ and ≥ may be violated by at most
             the bound, whereas < and > must hold by more than the bound; otherwise the check fails. So if two
             features are tied to rounding, only exact arithmetic decides between them. The check also fails if
-            a bound is above 2⁻¹⁰ of the scale of its number. Neither arithmetic needs python-flint.
+            a bound exceeds 2⁻¹⁰ times the largest possible size of its number. Neither arithmetic needs
+            python-flint.
 
         Returns
         -------
