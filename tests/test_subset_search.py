@@ -343,6 +343,15 @@ def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
     assert [len(found.support) for found in best.by_size] == [2, 3]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ridge", [1e-160, 1e-200, 1e-290])
+def test_a_tiny_ridge_leaves_the_derived_box_wide(ridge):
+    X, y = np.array([[1, 1, 0], [0, 1, 1]]), np.array([1, 3])
+    best = best_subset(X, y, 1, ridge=ridge, box="proved")
+    assert best.support.tolist() == [2]
+    assert best.certificate.verify(X, y)
+
+
 def test_a_ridge_is_not_rounded_up():
     """Divided by 2⁶⁰², it is below the least normal number."""
     X, ridge = 2.0**300 * np.array([[1, 1], [0, 0]]), (1 + 1.75 * 2.0**-11) * 2.0**-461

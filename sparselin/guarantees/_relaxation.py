@@ -315,21 +315,19 @@ class Stage:
             vector w, with its c = b − Mw and the heights H.
         """
         data, scaled = self.data, self.scaled
-        D, known = np.maximum(data.D, TINY), data.D > 0
-        error = scaled.value_error(w[w != 0]) / 2
+        D, error = np.maximum(data.D, TINY), scaled.value_error(w[w != 0]) / 2
         group = np.repeat(np.arange(len(H)), np.diff(data.first))
-        ends = [np.clip(t / D, data.low, data.high) for t in (c - error, c + error)]
-        inside = np.maximum(
-            *(t * β - D * β**2 / 2 for t, β in zip((c - error, c + error), ends, strict=True))
-        )
-        outside = (np.abs(c) + error) ** 2 / (2 * D)
-        rest = np.maximum(value - low[group] - inside + outside, 0) + 1e-12 * (scaled.half + outside)
-        reach = (np.sqrt(2 * rest / D) + error / D) * (1 + 1e-12)
-        found = (
-            np.minimum(np.maximum(data.low, c / D - reach), 0),
-            np.maximum(np.minimum(data.high, c / D + reach), 0),
-        )
-        box = np.where(known, found, (data.low, data.high))
+        with np.errstate(over="ignore", invalid="ignore"):  # without a finite reach the box stays
+            ends = [np.clip(t / D, data.low, data.high) for t in (c - error, c + error)]
+            inside = np.maximum(
+                *(t * β - D * β**2 / 2 for t, β in zip((c - error, c + error), ends, strict=True))
+            )
+            outside = (np.abs(c) + error) ** 2 / (2 * D)
+            rest = np.maximum(value - low[group] - inside + outside, 0) + 1e-12 * (scaled.half + outside)
+            reach = (np.sqrt(2 * rest / D) + error / D) * (1 + 1e-12)
+            sides = np.maximum(data.low, c / D - reach), np.minimum(data.high, c / D + reach)
+        found = np.minimum(sides[0], 0), np.maximum(sides[1], 0)
+        box = np.where((data.D > 0) & np.isfinite(reach), found, (data.low, data.high))
         scaled.inner[:, self.features] = box
         stage = copy.copy(self)
         stage.data = data._replace(low=box[0], high=box[1])
