@@ -43,7 +43,8 @@ COUNTED = {
     ),
     "ledger": (
         "docs/claims.md",
-        "has {rows} statements, {results} of them results of experiments, {cases:,} cases",
+        "has {rows} statements, of which {results} are results of experiments. The checks drew {cases:,}"
+        " designs and other cases",
     ),
     "page": (
         "docs/claims.md",
