@@ -52,8 +52,7 @@ def test_the_search_works_from_the_disk(driver):
 
 def test_the_ledger_is_searched_by_symbol_paper_and_verdict(driver):
     driver.get(address("docs/ledger.html"))
-    everything = shown(driver)
-    assert len(everything) > 200
+    everything = until(lambda: len(rows := shown(driver)) > 200 and rows, "more than 200 rows")
     field = driver.find_element(By.CSS_SELECTOR, "input[name=find]")
     field.send_keys("Q*")
     some = until(lambda: len(shown(driver)) < len(everything) and shown(driver), "fewer rows")
