@@ -5,26 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fractional import dot, fractions, gram, solve
 from scipy.integrate import solve_ivp
 
 import sparselin as sl
 
 # An independent method: the events in rational arithmetic, and faces by enumeration of active sets
-
-
-def solve(A, b):
-    """The solution of a square rational system, or None if it is singular."""
-    rows, n = [[*row, v] for row, v in zip(A, b, strict=True)], len(b)
-    for i in range(n):
-        k = next((k for k in range(i, n) if rows[k][i]), None)
-        if k is None:
-            return None
-        rows[i], rows[k] = rows[k], rows[i]
-        rows[i] = [v / rows[i][i] for v in rows[i]]
-        for k in range(n):
-            if k != i and rows[k][i]:
-                rows[k] = [v - rows[k][i] * w for v, w in zip(rows[k], rows[i], strict=True)]
-    return [row[n] for row in rows]
 
 
 def face(G, b, signs, S):
@@ -45,13 +31,8 @@ def face(G, b, signs, S):
 
 def exact_flow(X, y, S=()):
     """The events (τ, s, c, support, number of vertices) in rational arithmetic."""
-    X, y, d = (
-        [[Fraction(v) for v in row] for row in X.tolist()],
-        [Fraction(v) for v in y.tolist()],
-        X.shape[1],
-    )
-    G = [[sum(row[i] * row[j] for row in X) for j in range(d)] for i in range(d)]
-    b = [sum(row[i] * v for row, v in zip(X, y, strict=True)) for i in range(d)]
+    columns, y, d = fractions(X.T), fractions(y), X.shape[1]
+    G, b = gram(columns), [dot(x, y) for x in columns]
     tau, s, signs, out = Fraction(0), [Fraction(0)] * d, [0] * d, []
     ((_, c),) = face(G, b, signs, S)
     while True:

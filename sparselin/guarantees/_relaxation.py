@@ -309,7 +309,7 @@ class Stage:
     def narrow(self, value: float, low: FloatArray, w: FloatArray, c: FloatArray, H: FloatArray) -> Stage:
         """Return this stage with a box that contains all solutions whose value is at most `value`.
 
-        The box is that of formula (4) in the docstring of the module.
+        The box is that of formula (4) in the docstring of the module. Later stages have it too.
 
         low : for each group, a lower bound on the value of the sets that contain it. It follows from the
             vector w, with its c = b − Mw and the heights H.

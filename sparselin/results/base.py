@@ -227,6 +227,13 @@ class FittedPath(Named):
         return self.fit.positive
 
 
+def dense(inner: FloatArray, features: IndexArray, d: int) -> FloatArray:
+    """Return coefficients (..., d) that are zero except on `features`, given those of `features` (..., p)."""
+    whole = np.zeros((*inner.shape[:-1], d), inner.dtype)
+    whole[..., features] = inner
+    return whole
+
+
 def _same(a: Any, b: Any) -> bool:
     """Return whether two values of a field are equal; NaN equals NaN."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.results import base
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, list_names, number, plural
 
@@ -128,7 +129,7 @@ class FlowPath(FittedPath):
     @property
     def coef(self) -> FloatArray:
         """(m, d) the coefficients after each event. Each access to this property makes a new dense array."""
-        return self._dense(self.coef_path[1:])
+        return base.dense(self.coef_path[1:], self.features, self.n_features)
 
     def at(self, tau: ArrayLike) -> FloatArray:
         """Return the coefficients (d,) at time τ, or (q, d) at q times; at an event, those after the event.
@@ -136,7 +137,8 @@ class FlowPath(FittedPath):
         The result does not include the intercept. Raises TypeError if τ is not a number, and ValueError if it
         is negative, not finite, or beyond the end of a path that was cut off.
         """
-        return self._dense(self.coef_path[self._interval(self._times(tau))])
+        inner = self.coef_path[self._interval(self._times(tau))]
+        return base.dense(inner, self.features, self.n_features)
 
     def intercept_at(self, tau: ArrayLike) -> Any:
         """Return the intercept that belongs to `at(tau)`: a number, or (q,) numbers.
@@ -178,15 +180,9 @@ class FlowPath(FittedPath):
         violates = (np.abs(inner) > error * sizes) & (lack > error) & (self.penalty > 0) & (t > 0)
         wrong = tuple(self.features[violates].tolist())
         excess = float((self.penalty * np.abs(inner))[violates] @ lack[violates]) / (t or 1.0)
-        coef = self._dense(inner.astype(self.coef_path.dtype))
+        coef = base.dense(inner.astype(self.coef_path.dtype), self.features, self.n_features)
         intercept = float(shares @ self.intercept_path[: i + 1])
         return FlowAverage(t, 1 / t if t else np.inf, coef, intercept, not wrong, wrong, excess, self.names)
-
-    def _dense(self, inner: FloatArray) -> FloatArray:
-        """Return coefficients (..., d), given those of `features` (..., p)."""
-        dense = np.zeros((*inner.shape[:-1], self.n_features), inner.dtype)
-        dense[..., self.features] = inner
-        return dense
 
     def _interval(self, times: FloatArray) -> IndexArray:
         """Return the number of events up to each time, an event at that time included."""

@@ -72,9 +72,7 @@ class LassoPath(FittedPath):
     @property
     def coef(self) -> FloatArray:
         """(m, d) the coefficients at each knot. Each access to this property makes a new dense array."""
-        dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
-        dense[:, self.features] = self.coef_path
-        return dense
+        return base.dense(self.coef_path, self.features, self.n_features)
 
     def to_sparse(self) -> Any:
         """Return `coef` as a SciPy CSR array (m, d) of its nonzero entries."""
@@ -94,10 +92,7 @@ class LassoPath(FittedPath):
         Raises TypeError if λ is not a number, and ValueError if it is below the end of the path, negative or
         not finite.
         """
-        inner = self._between(self.coef_path, lam)
-        coef = np.zeros((*inner.shape[:-1], self.n_features), inner.dtype)
-        coef[..., self.features] = inner
-        return coef
+        return base.dense(self._between(self.coef_path, lam), self.features, self.n_features)
 
     def intercept_at(self, lam: ArrayLike) -> Any:
         """Return the intercept that belongs to `at(lam)`: a number, or (q,) numbers.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.results import base
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names
 
@@ -61,9 +62,7 @@ class Steps(FittedPath):
 
     def dense_coef(self) -> FloatArray:
         """Return the final coefficients as a vector (d,), zero off the support."""
-        dense = np.zeros(self.n_features, self.coef_path.dtype)
-        dense[self.support] = self.coef
-        return dense
+        return base.dense(self.coef, self.support, self.n_features)
 
     def _picks(self) -> tuple[Column, ...]:
         """Return the columns of a table with a row for each pick: its name, coefficient, margin and ties."""

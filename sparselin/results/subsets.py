@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.results import base
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, combine, result
 from sparselin.results.display import Column, Table, number, plural, short
 
@@ -63,9 +64,7 @@ class SubsetResult(Named):
 
     def dense_coef(self) -> FloatArray:
         """Return the coefficients as a vector (d,), zero off the support."""
-        dense = np.zeros(self.n_features, self.coef.dtype)
-        dense[self.support] = self.coef
-        return dense
+        return base.dense(self.coef, self.support, self.n_features)
 
     def __len__(self) -> int:
         return len(self.support)
