@@ -54,7 +54,7 @@ _Arrival = tuple[float, IndexArray, FloatArray, float]
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
-_FEW, _AHEAD, _ROUGH = 256, 24, 1e-8
+_FEW, _AHEAD, _ROUGH = 256, 32, 1e-8
 
 
 class Saddle(NamedTuple):
@@ -132,6 +132,12 @@ class Flow(Segment):
         """Return P, the columns of the factorisation that are not in S."""
         return self.qr.index[len(self.free) :]
 
+    def _resting(self) -> IndexArray:
+        """Return F∖P, the features on the face that are not in the factorisation."""
+        on_face = self.sign != 0
+        on_face[self.qr.index] = False
+        return np.flatnonzero(on_face)
+
     def _correlate_all(self) -> None:
         """Compute c = Xᵀr and its error bounds; c is zero on S and F, and everywhere if y is fitted."""
         if not self._correlate_by_rows():
@@ -159,8 +165,8 @@ class Flow(Segment):
             waits = (1 - np.sign(self.c[free]) * self.s[free]) / np.abs(self.c[free])
             new = np.concatenate([missing, free[np.argsort(waits)[:_AHEAD]]])
             self._rows.add(new, problem.block(new).T)
-        G = self._rows.combination(self.base.x[None], J)[1]
-        self.c, self.c_error = problem.Xty - self.base.x @ G[self._rows.place[J]], error
+        B, G = self._rows.combination(self.base.x[None], J)
+        self.c, self.c_error = problem.Xty - (B @ G)[0], error
         return True
 
     def _s_error(self) -> FloatArray:
@@ -183,28 +189,23 @@ class Flow(Segment):
         new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves the event
         undecided.
         """
-        s, s_error = self.s.copy(), self._s_error()
-        moving, fresh = self.c_error > 0, np.ones(len(s), bool)
+        s_error, fresh = self._s_error(), self.c_error > 0
+        gap, low, high = _arrivals(self.s, s_error, self.c, self.c_error)
         while True:
-            size, outward = np.abs(self.c), np.sign(self.c)
-            decided = moving & (size > self.c_error)
-            gap = 1 - np.where(decided, outward * s, np.abs(s))
-            low, high = np.full(len(s), np.inf), np.full(len(s), np.inf)
-            low[moving] = np.maximum(gap - s_error, 0)[moving] / (size + self.c_error)[moving]
-            high[decided] = (gap + s_error)[decided] / (size - self.c_error)[decided]
             T = np.flatnonzero((low <= high.min()) & (low < np.inf))
             J = T[fresh[T]]
             if len(J) == 0:
                 break
             fresh[J] = False
-            s[J], s_error[J], self.c[J], self.c_error[J] = self._measure(J)
-            moving[J] = self.c[J] != 0
+            s, s_error[J], self.c[J], self.c_error[J] = self._measure(J)
+            gap[J], low[J], high[J] = _arrivals(s, s_error[J], self.c[J], self.c_error[J])
         if len(T) == 0:
             return None
-        step = float((np.maximum(gap[T], 0) / size[T]).min())
+        size = np.abs(self.c[T])
+        step = float((np.maximum(gap[T], 0) / size).min())
         self.sound &= self._is_small(s_error[T] + step * np.maximum(self.c_error[T], self._rest_error), 1.0)
-        rounding = np.abs(gap[T] - step * size[T]) + step * self.c_error[T] + 4 * EPS
-        step_error = float(((rounding + s_error[T]) / size[T]).min())
+        rounding = np.abs(gap[T] - step * size) + step * self.c_error[T] + 4 * EPS
+        step_error = float(((rounding + s_error[T]) / size).min())
         return (step, T, rounding, step_error) if self.sound else None
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -234,7 +235,7 @@ class Flow(Segment):
         """
         seen, rejected = {frozenset(self._active())}, set[int]()
         while True:
-            F = np.setdiff1d(np.flatnonzero(self.sign), self.qr.index)
+            F = self._resting()
             c, error = self._accurate_c(self.base, F)
             if self.problem.is_multiplied:
                 error = error + self._products_error(self.base, F)
@@ -283,7 +284,7 @@ class Flow(Segment):
         """
         P, coef = self._active(), np.zeros(self.problem.d)
         coef[self.qr.index] = self.base.x
-        resting = np.setdiff1d(np.flatnonzero(self.sign), P).tolist()
+        resting = self._resting().tolist()
         dependent = [j for j in resting if not self.qr.append(j)]
         unique = True
         if dependent:
@@ -302,6 +303,21 @@ class Flow(Segment):
         for j in set(resting) - set(dependent):
             self.qr.remove(j)
         return coef, unique
+
+
+def _arrivals(
+    s: FloatArray, s_error: FloatArray, c: FloatArray, c_error: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the gaps 1 − s_j·sign c_j, and bounds on the Δ ≥ 0 with s_j + Δc_j = sign c_j.
+
+    The errors of s and c are bounded by `s_error` and `c_error`. If they leave the sign of c_j open, the gap
+    is 1 − |s_j|, and there is no upper bound. If c_j and its error are zero, j does not move.
+    """
+    size, never = np.abs(c), np.full(len(s), np.inf)
+    decided = size > c_error
+    gap = 1 - np.where(decided, np.sign(c) * s, np.abs(s))
+    low = np.divide(np.maximum(gap - s_error, 0), size + c_error, out=never.copy(), where=c_error > 0)
+    return gap, low, np.divide(gap + s_error, size - c_error, out=never, where=decided)
 
 
 def _largest_entropy(v: FloatArray, N: FloatArray, length: FloatArray) -> FloatArray | None:
