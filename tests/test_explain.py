@@ -373,7 +373,7 @@ class TestWhatIsRefused:
 
     def test_no_path_no_feature(self):
         with pytest.raises(
-            TypeError, match=r"path must be a SelectionPath, .* or a SubsetResult .*; got ndarray"
+            TypeError, match=r"path must be a SelectionPath, .* or SubsetResult .*; got ndarray"
         ):
             explain(self.X, self.y, self.path.support, 0)
         refuses(r"feature must hold column indices in 0\.\.5; got 6", explain, self.X, self.y, self.path, 6)

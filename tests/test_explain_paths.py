@@ -84,6 +84,65 @@ class TestLasso:
         assert "no feature is correlated with the residual (λ* = 0)" in str(explain(X, 0 * self.y, none, 0))
 
 
+class TestFlow:
+    X, y = design(5)
+    weight = np.linspace(1, 3, len(y))
+
+    @pytest.mark.parametrize(
+        "options",
+        [{}, {"intercept": True, "standardize": True, "sample_weight": weight}],
+        ids=["plain", "all"],
+    )
+    @pytest.mark.parametrize(
+        "more", [{}, {"max_events": 3}, {"restart": True}], ids=["", "cut off", "restart"]
+    )
+    def test_the_numbers(self, options, more):
+        path = sl.gradient_flow(self.X, self.y, **options, **more)
+        weight = options.get("sample_weight")
+        Z, t = prepared(self.X, self.y, bool(options), bool(options), weight)
+        for j in range(6):
+            found = explain(self.X, self.y, path, j, sample_weight=weight)
+            np.testing.assert_array_equal(found.correlation, np.abs(path.s[:, j]))
+            np.testing.assert_array_equal((found.level, found.error), (np.ones(len(path)), path.s_error))
+            inside = [any(a <= tau < b for a, b in found.intervals) for tau in path.tau]
+            cut = path.end == path.tau[-1]
+            assert inside[: len(path) - cut] == [j in support for support in path.supports][: len(path) - cut]
+            assert found.step == (
+                path.tau.tolist().index(found.intervals[0][0]) + 1 if found.intervals else 0
+            )
+            x, A = Z[:, j], Z[:, found.given]
+            assert found.gain == pytest.approx(r2(np.column_stack([A, x]), t) - r2(A, t), abs=1e-12)
+            if found.step:
+                assert set(found.given) == set(
+                    np.flatnonzero(path.coef[found.step - 2]) if found.step > 1 else ()
+                )
+                assert f"(event {found.step} of {len(path)}, where its |s| reached 1)" in str(found)
+
+    def test_the_sentences(self):
+        X = np.array([[2.0, 0.6, 0.0, 0.5], [0.0, 0.1, 0.0, 0.0]])
+        y = np.linalg.solve(X[:, :2].T, [1.0, 0.9])
+        path = sl.gradient_flow(X, y)
+        assert str(explain(X, y, path, 0)) == (
+            "x0 entered at τ = 1 (event 1 of 3, where its |s| reached 1) and left at τ = 1.167; it is "
+            "nonzero again from τ = 2.209 on; at the end of the path its coefficient is -17.75."
+        )
+        assert str(explain(X, y, path, 2)) == "x2 stays at zero: its column is zero up to rounding."
+        small = "x3 stays at zero up to τ = 2.209: its |s| is always below 1 (at most 0.25, at τ = "
+        assert str(explain(X, y, path, 3)).startswith(small)
+        forced = explain(X, y, sl.gradient_flow(X, y, forced=[1]), 1)
+        assert str(forced).startswith("x1 was forced, so it has no penalty; its coefficient is ")
+        none = explain(X, 0 * y, sl.gradient_flow(X, 0 * y), 0)
+        assert str(none).endswith(
+            "because no feature is correlated with the residual, so the flow is at rest."
+        )
+        beaten = np.array([[1.0, 1.0], [0.0, 0.9]])  # both reach 1 at once, and the second leaves the face
+        assert "reaches 1, up to rounding, at τ = 1, but its coefficient stays zero" in str(
+            explain(beaten, [1.0, 0.0], sl.gradient_flow(beaten, [1.0, 0.0]), 1)
+        )
+        with pytest.raises(ValueError, match="path does not belong to X and y: at τ = "):
+            explain(X, y + 1, path, 0)
+
+
 class TestNonnegative:
     """Paths over β ≥ 0 are explained only if they follow least squares."""
 

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.explanations.generalized import explain_on_generalized_path
-from sparselin.explanations.lasso import explain_on_lasso_path
+from sparselin.explanations.lasso import explain_on_flow_path, explain_on_lasso_path
 from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import Explanation, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
+from sparselin.results import Explanation, FlowPath, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
 
 
 @takes_problem
 def explain(
     X: Any,
     y: ArrayLike | None,
-    path: SelectionPath | LassoPath | GeneralizedPath | SubsetResult,
+    path: SelectionPath | LassoPath | FlowPath | GeneralizedPath | SubsetResult,
     feature: int | str,
     *,
     sample_weight: ArrayLike | None = None,
@@ -47,6 +47,10 @@ def explain(
     knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. If β ≥ 0 is required, the same
     holds with c_j in place of |c_j|.
 
+    **Gradient flow.** A feature enters when its accumulated correlation s_j(τ) = ∫₀^τ c_j reaches ±1. Between
+    events s_j is linear in τ, so |s_j| is largest at an event. If the flow was restarted, s_j is accumulated
+    from the last restart.
+
     **Sets** (of `best_subset`, `swaps`, and the searches of `sl.spectral`). The explanation of a feature j in
     the set gives the decrease of R² without j, and the best replacement of j. The explanation of a feature
     outside the set gives the increase of R² if the feature is added. For `best_subset` both kinds of
@@ -58,7 +62,7 @@ def explain(
         place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
         intercept and the standardization are taken from the path. A set does not record whether there was an
         intercept; this is assumed if its `intercept` is not zero.
-    path : a `SelectionPath`, `LassoPath`, `GeneralizedPath`, or `SubsetResult`.
+    path : a `SelectionPath`, `LassoPath`, `FlowPath`, `GeneralizedPath`, or `SubsetResult`.
     feature : j, by index or by its name in the path.
     sample_weight : the weights with which the path was computed.
 
@@ -84,10 +88,10 @@ def explain(
     >>> found.correlation.round(2), round(found.left, 2), round(found.gain, 4)
     (array([3.  , 0.12]), 0.36, 0.0029)
     """
-    if not isinstance(path, SelectionPath | LassoPath | GeneralizedPath | SubsetResult):
+    if not isinstance(path, SelectionPath | LassoPath | FlowPath | GeneralizedPath | SubsetResult):
         raise TypeError(
-            "path must be a SelectionPath, a LassoPath, a GeneralizedPath or a SubsetResult (for a NuChoice, "
-            f"pass its `selection`); got {type(path).__name__}"
+            "path must be a SelectionPath, LassoPath, FlowPath, GeneralizedPath or SubsetResult (for a "
+            f"NuChoice, pass its `selection`); got {type(path).__name__}"
         )
     if isinstance(X, Problem) and isinstance(path, GeneralizedPath):
         raise TypeError("a GeneralizedPath needs the original rows: pass X and y in place of the Problem")
@@ -115,4 +119,6 @@ def explain(
         return explain_on_generalized_path(problem, path, j, X, y, sample_weight)
     if isinstance(path, SelectionPath):
         return explain_on_selection_path(problem, path, j)
+    if isinstance(path, FlowPath):
+        return explain_on_flow_path(problem, path, j)
     return explain_on_lasso_path(problem, path, j)

@@ -1,8 +1,9 @@
-"""Explanations on a path of the LASSO."""
+"""Explanations on a path of the LASSO, and on a path of the gradient flow."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from sparselin.explanations.standing import Course, Entry, Standing, explanation
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.memory import blocks
-from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
+from sparselin.results import Explanation, FloatArray, FlowPath, IndexArray, LassoPath
+from sparselin.results.base import Named
 from sparselin.results.display import join_words
 
 Intervals = tuple[tuple[float, float], ...]
@@ -22,11 +24,9 @@ def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanat
 
     Raises ValueError if the path was not computed from this problem.
     """
-    c, error = _correlations(problem, path, j)
-    intervals, knot = _intervals(path, j)
-    place = np.flatnonzero(path.features == j)
-    beta = path.coef_path[:, place[0]] if len(place) else np.zeros(len(path.knots))
-    forced = path.forced.tolist()
+    c, error = _correlations(problem, path, path.intercept, "λ", path.knots, j)
+    intervals, knot = _intervals([j in active for active in path.active[: len(path.knots) - 1]], path.knots)
+    beta, forced = _coefficients(path, j), path.forced.tolist()
     nonzero = path.features[path.coef_path[max(knot - 1, 0) if knot else -1] != 0]
     given = nonzero[nonzero != j]
     at = standing(problem, given, j)
@@ -34,20 +34,65 @@ def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanat
     level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
     course = Course(c if path.positive else np.abs(c), error, level)
     if intervals:
-        text = _describe_entry(path, j, knot, intervals, float(beta[-1]))
+        place, end = f"knot {knot} of {len(path.knots)}", float(path.knots[-1])
+        text = _describe_entry(path, j, "λ", place, intervals, end)
+        if intervals[-1][1] == end:
+            text += f"; at the end of the path (λ = {end:.4g}) its coefficient is {float(beta[-1]):.4g}"
+        text += "."
     elif j in forced:
-        before = path.forced[: forced.index(j)]
-        text = _describe_forced_feature(path, j, beta, standing(problem, before, j))
+        at_start = standing(problem, path.forced[: forced.index(j)], j)
+        text = _describe_forced_feature(path, j, beta, at_start, f" (λ = {path.knots[0]:.4g})")
     else:
         text = _describe_zero(path, j, course._replace(correlation=c), at, given)
     entry = Entry(step=knot, forced=j in forced, intervals=intervals)
     return explanation(path, j, "LASSO", given, at, entry, course, problem.dtype, text)
 
 
-def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return the correlation ⟨X_j, y − Xβ⟩ of feature j at each knot, and bounds on its errors.
+def explain_on_flow_path(problem: Problem, path: FlowPath, j: int) -> Explanation:
+    """Explain when and why feature j entered the path of the gradient flow, or why it did not.
 
-    Raises ValueError if R² at a knot differs from the R² in the path by more than rounding. Let B = ‖y‖ +
+    Raises ValueError if the path was not computed from this problem.
+    """
+    _correlations(problem, path, path.intercept_path, "τ", np.array([0.0, *path.tau]), j)
+    intervals, event = _intervals([j in support for support in path.supports], [*path.tau.tolist(), path.end])
+    forced = path.forced.tolist()
+    nonzero = path.features[path.coef_path[event - 1] != 0]
+    given = nonzero[nonzero != j]
+    at, beta = standing(problem, given, j), _coefficients(path, j)
+    course = Course(np.abs(path.s[:, j]), path.s_error, np.ones(len(path)))
+    if event:
+        place = f"event {event} of {len(path)}, where its |s| reached 1"
+        text = _describe_entry(path, j, "τ", place, intervals, path.end)
+        text += f"; at the end of the path its coefficient is {float(beta[-1]):.4g}."
+    elif j in forced:
+        at_start = standing(problem, path.forced[: forced.index(j)], j)
+        text = _describe_forced_feature(path, j, beta, at_start)
+    else:
+        text = _describe_rest(path, j, course, at, given)
+    entry = Entry(step=event, forced=j in forced, intervals=intervals)
+    return explanation(path, j, "flow", given, at, entry, course, problem.dtype, text)
+
+
+def _coefficients(path: LassoPath | FlowPath, j: int) -> FloatArray:
+    """Return the coefficient of feature j at each knot or event."""
+    place = np.flatnonzero(path.features == j)
+    return path.coef_path[:, place[0]] if len(place) else np.zeros(len(path.coef_path))
+
+
+def _correlations(
+    problem: Problem,
+    path: LassoPath | FlowPath,
+    intercept: FloatArray,
+    symbol: str,
+    values: FloatArray,
+    j: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the correlation ⟨X_j, y − Xβ⟩ of feature j at each point of a path, and bounds on its errors.
+
+    intercept : the intercept at each point.
+    symbol, values : the name of the parameter of the path, and its value at each point.
+
+    Raises ValueError if R² at a point differs from the R² in the path by more than rounding. Let B = ‖y‖ +
     Σ‖X_i‖|β_i|, e = 8·eps·(√n + 1) and r = y − Xβ. The rounding of β, of r and of the sum changes ⟨X_j, r⟩ by
     at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT conditions. The
     rounding of this computation changes R² by about as much as the change of ‖r‖² does.
@@ -62,13 +107,13 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
     sizes, total = np.abs(coef) @ problem.column_norms[J], y
     if ones is not None:
         ones = ones.astype(np.float64)
-        sizes = sizes + np.abs(path.intercept) * math.sqrt(ones @ ones)
+        sizes = sizes + np.abs(intercept) * math.sqrt(ones @ ones)
         total = y - ones * (ones @ y) / (ones @ ones)
     c, squares = np.zeros(len(coef)), np.zeros(len(coef))
     for here in blocks(len(coef), problem.n):
         r = y - coef[here] @ columns.T
         if ones is not None:
-            r -= np.multiply.outer(path.intercept[here].astype(np.float64), ones)
+            r -= np.multiply.outer(intercept[here].astype(np.float64), ones)
         c[here], squares[here] = r @ x, np.einsum("ij,ij->i", r, r)
     sizes = sizes + problem.y_norm
     unit, square = coarse * problem.rounding(), float(total @ total)
@@ -78,45 +123,48 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
         i = int(wrong[0])
         theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
         raise words.other_data_error(
-            f"at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of the data is {ours:.6g}"
+            f"at {symbol} = {float(values[i]):.6g} its R² is {theirs:.6g}, that of the data is {ours:.6g}"
         )
     return c, unit * float(problem.column_norms[j]) * sizes
 
 
-def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
-    """Return the maximal intervals of λ on which feature j is active, and the knot at which it first enters.
+def _intervals(inside: Sequence[bool], edges: Sequence[float] | FloatArray) -> tuple[Intervals, int]:
+    """Return the maximal intervals on which a feature is active, and the number of its first edge of entry.
 
-    An interval is a pair (λ of entry, λ of exit). Knots are numbered from 1. The number is 0 if j is never
+    inside : (m,) whether the feature is active on each of m segments.
+    edges : (m + 1,) the ends of the segments.
+
+    An interval is a pair (entry, exit). Edges are numbered from 1. The number is 0 if the feature is never
     active.
     """
-    inside = [j in active for active in path.active[: len(path.knots) - 1]]
     change = np.flatnonzero(np.diff(np.array([False, *inside, False]).astype(int)))
-    pairs = [(float(path.knots[a]), float(path.knots[b])) for a, b in change.reshape(-1, 2)]
+    pairs = [(float(edges[a]), float(edges[b])) for a, b in change.reshape(-1, 2)]
     return tuple(pairs), int(change[0]) + 1 if len(change) else 0
 
 
-def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
-    """Write the sentence for a feature j that entered at a knot.
+def _describe_entry(path: Named, j: int, symbol: str, place: str, intervals: Intervals, end: float) -> str:
+    """Write that feature j entered, and when it left and came back.
 
-    intervals : the pairs (λ of entry, λ of exit) of j.
-    last : the coefficient of j at the end of the path.
+    symbol : the name of the parameter of the path, λ or τ.
+    place : the number of the knot or event at which j entered first, in words.
+    intervals, end : the pairs (entry, exit) of j, and the end of the path.
     """
-    end = float(path.knots[-1])
     (first, until), *again = intervals
-    text = f"{path.name_of(j)} entered at λ = {first:.4g} (knot {knot} of {len(path.knots)})"
-    text += f" and left at λ = {until:.4g}" if until > end else ""
+    text = f"{path.name_of(j)} entered at {symbol} = {first:.4g} ({place})"
+    text += f" and left at {symbol} = {until:.4g}" if until != end else ""
     if again:
-        spans = [f"{a:.4g} to {b:.4g}" for a, b in again]
-        text += f"; it is nonzero again from λ = {join_words(spans)}"
-    if intervals[-1][1] == end:
-        text += f"; at the end of the path (λ = {end:.4g}) its coefficient is {last:.4g}"
-    return text + "."
+        spans = [f"{a:.4g} to {b:.4g}" if math.isfinite(b) else f"{a:.4g} on" for a, b in again]
+        text += f"; it is nonzero again from {symbol} = {join_words(spans)}"
+    return text
 
 
-def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
+def _describe_forced_feature(
+    path: LassoPath | FlowPath, j: int, beta: FloatArray, at: Standing, start: str = ""
+) -> str:
     """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
 
-    beta : (knots,) the coefficient of j at each knot.
+    beta : the coefficient of j at each knot or event.
+    start : the λ at which the path starts, in parentheses.
     at : the `Standing` of j relative to the features forced before it. If X_j is zero or in the span of these
         features, its coefficient is zero, and the sentence gives this reason.
     """
@@ -124,7 +172,7 @@ def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Stan
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
         return f"{begin}; {no_effect}."
     return (
-        f"{begin}; its coefficient is {beta[0]:.4g} at the start of the path (λ = {path.knots[0]:.4g}) "
+        f"{begin}; its coefficient is {beta[0]:.4g} at the start of the path{start} "
         f"and {beta[-1]:.4g} at its end."
     )
 
@@ -145,6 +193,30 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
     if len(given):
         parts.append(words.describe_gain(at, "adding it to them in least squares"))
     return words.sentence(f"{begin} down to λ = {float(path.knots[-1]):.4g}", parts)
+
+
+def _describe_rest(path: FlowPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
+    """Write the sentence for a feature j whose coefficient is zero at every τ.
+
+    course : |s_j| at each event, with error bounds. Between events s_j is linear in τ, so |s_j| is largest at
+        an event.
+    given, at : the features that are nonzero at the end of the path, and the `Standing` of j relative to
+        them.
+    """
+    begin, s = f"{path.name_of(j)} stays at zero", course.correlation
+    if at.vanishes:
+        return f"{begin}: its column is {words.zero(path)} up to rounding."
+    if not len(s):
+        return f"{begin} because no feature is correlated with the residual, so the flow is at rest."
+    top = int(np.argmax(s))
+    height = f"its |s| is always below 1 (at most {s[top]:.4g}, at τ = {path.tau[top]:.4g})"
+    if s[top] >= 1 - course.error[top]:
+        height = (
+            f"its |s| reaches 1, up to rounding, at τ = {path.tau[top]:.4g}, but its coefficient stays zero"
+        )
+    explained = words.describe_share(path, given, at, path.with_intercept, "the features nonzero at the end")
+    parts = [height, explained, words.describe_gain(at, "adding it to them in least squares")]
+    return words.sentence(f"{begin} up to τ = {float(path.tau[-1]):.4g}", parts)
 
 
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparselin.explanations.standing import Standing
 from sparselin.results import FloatArray, IndexArray, LassoPath, SelectionPath
-from sparselin.results.base import Named
+from sparselin.results.base import FittedPath, Named
 from sparselin.results.display import join_words
 
 
@@ -23,7 +23,7 @@ def other_data_error(why: str, more: str = "") -> ValueError:
     return ValueError(f"path does not belong to X and y: {why}. {data}{more}.")
 
 
-def zero(path: LassoPath | SelectionPath) -> str:
+def zero(path: FittedPath) -> str:
     """Return the word for a column that cannot be selected: "zero", or "constant" with an intercept."""
     return "constant" if path.with_intercept else "zero"
 
@@ -41,7 +41,7 @@ def correlation(path: LassoPath | SelectionPath) -> str:
     return f"{'positively ' if path.positive else ''}correlated with the residual"
 
 
-def describe_no_effect(path: LassoPath | SelectionPath, at: Standing, before: str) -> str:
+def describe_no_effect(path: FittedPath, at: Standing, before: str) -> str:
     """Write the reason why the coefficient of a forced feature is zero; return "" if it is not zero.
 
     before : a name for the features in whose span the column may lie.

@@ -21,26 +21,30 @@ class Explanation(Named):
       share of the deviance that the model explains, takes the place of R² in the fields r2, gain and
       partial_r2. The gain is NaN if S ∪ j has no model.
     - `LassoPath`: r(λ) = y − Xβ(λ).
+    - `FlowPath`: r(τ) = y − Xβ(τ), and s_j(τ) = ∫₀^τ ⟨X_j, r⟩ is compared with ±1.
 
     Attributes
     ----------
     feature, names : j, and the d names of the features, or None.
-    kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "set" for a
-        `SubsetResult`. For a set `correlation`, `level` and `error` are empty, and it is not known which
-        features were `forced`.
-    step : the number of the step at which j was selected, or of the knot at which it first entered. Numbers
-        begin with 1, as in the tables of the paths, so the knot is knots[step − 1]. `step` is 0 if j never
-        entered.
+    kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "flow" for a
+        `FlowPath`, "set" for a `SubsetResult`. For a set `correlation`, `level` and `error` are empty, and it
+        is not known which features were `forced`.
+    step : the number of the step at which j was selected, or of the knot or event at which it first entered.
+        Numbers begin with 1, as in the tables of the paths, so the knot is knots[step − 1]. `step` is 0 if j
+        never entered.
     forced : whether j was in S, or unpenalised, from the start.
     given : (m,) S. On a `SelectionPath` S consists of the features selected before j, or of all selected
         features if j was not selected. On a `LassoPath` S consists of the features with a nonzero coefficient
-        at the knot where j first entered, or at the end of the path if j did not enter. For a set, S consists
-        of the other features of the set.
+        at the knot where j first entered, or at the end of the path if j did not enter. On a `FlowPath` S
+        consists of the features with a nonzero coefficient before the event at which j first entered, or at
+        the end. For a set, S consists of the other features of the set.
     correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0. It has the shape (m + 1,), for
-        r_0, …, r_m; on a `LassoPath` it has an entry for each positive knot.
+        r_0, …, r_m; on a `LassoPath` it has an entry for each positive knot. On a `FlowPath` it is |s_j| at
+        each event.
     level : the number with which each entry of `correlation` is compared. On a `SelectionPath` it has the
         shape (m + 1,): the correlation of the pick at each step (NaN if the pick was forced), and at the end
-        λ*(S), the largest correlation, if j was not selected. On a `LassoPath` it is λ at each positive knot.
+        λ*(S), the largest correlation, if j was not selected. On a `LassoPath` it is λ at each positive knot;
+        on a `FlowPath` it is 1.
     error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
         is zero to rounding.
     runner_up, margin : the feature that came second when j was selected (−1 if no other feature was left),
@@ -61,8 +65,8 @@ class Explanation(Named):
     gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 if ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
         P_S^⊥y is zero to rounding.
     partial_r2 : the gain as a share of 1 − R²(S): ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
-    intervals : pairs (λ at which j entered, λ at which it left or the path ended); empty on a
-        `SelectionPath`.
+    intervals : pairs (λ at which j entered, λ at which it left or the path ended), or of τ in place of λ on a
+        `FlowPath`, whose end may be infinite; empty on a `SelectionPath`.
     sentence : the explanation in words.
 
     `to_frame()` has a row for each feature of S: index, name, regression, share.

@@ -127,6 +127,13 @@ class FlowPath(FittedPath):
         return len(self.tau)
 
     @property
+    def end(self) -> float:
+        """The largest τ of the path: infinity, or the τ of the last event if the path was cut off."""
+        if self.status in (Status.MAX_STEPS, Status.STOPPED, Status.BEYOND_PRECISION):
+            return float(self.tau[-1]) if len(self) else 0.0
+        return np.inf
+
+    @property
     def coef(self) -> FloatArray:
         """(m, d) the coefficients after each event. Each access to this property makes a new dense array."""
         return base.dense(self.coef_path[1:], self.features, self.n_features)
@@ -194,11 +201,11 @@ class FlowPath(FittedPath):
         if given.dtype.kind not in "iuf" or given.ndim > 1:
             raise TypeError(f"tau must be a real number, or a vector of real numbers; got {tau!r}")
         times = given.astype(np.float64)
-        ended = self.status in (Status.MAX_STEPS, Status.STOPPED, Status.BEYOND_PRECISION)
-        end = (float(self.tau[-1]) if len(self) else 0.0) if ended else np.inf
-        bad = times[~(np.isfinite(times) & (times >= 0) & (times <= end))]
+        bad = times[~(np.isfinite(times) & (times >= 0) & (times <= self.end))]
         if bad.size:
-            raise ValueError(f"tau must be finite and from 0 to {end:g}, the end of this path; got {bad[0]}")
+            raise ValueError(
+                f"tau must be finite and from 0 to {self.end:g}, the end of this path; got {bad[0]}"
+            )
         return times
 
     def _headline(self) -> str:
