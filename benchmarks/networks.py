@@ -68,11 +68,13 @@ def gains_on_digits(seed: int, k: int, epochs: int, repeats: int) -> tuple[float
 
     Sequential Attention selects these k pixels first. For each of the other pixels a network is trained
     (Appendix B.6 of *Sequential Attention for Feature Selection*). After 49 pixels 15 remain, and their gains
-    are so small that they differ from one training to the next (`repeatability`).
+    are so small that they differ from one training to the next.
     """
+    from scipy.stats import spearmanr
+
+    from proofs_checks.experiments.networks.attention_study import gains_and_attention
     from sparselin.neural import SequentialAttention, mlp
     from sparselin.neural.batches import Shuffled
-    from sparselin.neural.gains import gains_and_attention
     from sparselin.neural.training import seeded
 
     rows, (height, width) = images(1797, "digits")
@@ -83,10 +85,10 @@ def gains_on_digits(seed: int, k: int, epochs: int, repeats: int) -> tuple[float
             network = mlp(d, [HIDDEN], 10)
         path = SequentialAttention(network, k, n_features=d, rng=seed).fit(Shuffled(rows, BATCH), 6 * k)
         selected = path.order.tolist()
-    found = gains_and_attention(
+    _, gains, weights = gains_and_attention(
         lambda: mlp(d, [HIDDEN], 10), rows.X, rows.y, selected, repeats=repeats, epochs=epochs, rng=seed
     )
-    return found.correlation, None
+    return float(spearmanr(gains.mean(0), weights.mean(0)).statistic), None
 
 
 def images(n: int, source: str) -> tuple[Any, tuple[int, int]]:

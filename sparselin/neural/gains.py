@@ -1,48 +1,18 @@
-"""The marginal gains of features in the loss of a network, compared with attention weights."""
+"""The marginal gains of features in the loss of a network."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.batches import Shuffled
-from sparselin.neural.training import Loss, Rows, as_generator, as_loss, check_finite_loss, forward, seeded
+from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, forward, seeded
 from sparselin.results import FloatArray, IndexArray
-
-MakeNetwork = Callable[[], nn.Module]
-
-
-class Gains(NamedTuple):
-    """The marginal gains and the attention weights of the candidates, and the correlation of their ranks.
-
-    Attributes
-    ----------
-    selected : S, the selected features.
-    candidates : (m,) the features outside S.
-    gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), where ℓ(T) is the training loss of a network trained on T.
-    attention : (repeats, m) the attention weights s_i at the end of a phase of Sequential Attention of the
-        same length.
-    correlation : Spearman's correlation between the mean gain and the mean attention weight over the repeats.
-    correlations : (repeats,) Spearman's correlation in each repeat.
-    repeatability : the mean of Spearman's correlation between the gains of two repeats; NaN for a single
-        repeat. It limits `correlation`, because gains can hardly agree better with attention weights than
-        with the gains of another repeat.
-    """
-
-    selected: IndexArray
-    candidates: IndexArray
-    gain: FloatArray
-    attention: FloatArray
-    correlation: float
-    correlations: FloatArray
-    repeatability: float
 
 
 def marginal_gains(
@@ -104,60 +74,3 @@ def marginal_gains(
         with torch.no_grad():
             final = losses(data).to("cpu", torch.float64).numpy()
     return candidates, final[-1] - final[:-1]
-
-
-def gains_and_attention(
-    make: MakeNetwork,
-    X: Tensor,
-    y: Tensor,
-    selected: Sequence[int],
-    *,
-    repeats: int = 1,
-    epochs: int = 50,
-    batch_size: int = 256,
-    learning_rate: float = 1e-3,
-    rng: Any = 0,
-    **attention: Any,
-) -> Gains:
-    """Compute the marginal gain of every feature outside S, and the attention weights after one phase.
-
-    S are the features `selected`, which are selected in this phase of Sequential Attention too.
-
-    make : a function that returns a network with random weights. It is called once for each repeat, and the
-        network is used for the gains and for the attention.
-    epochs, batch_size, learning_rate : the settings of all trainings, with Adam.
-    attention : options of `SequentialAttention`; by default there is no warm-up.
-
-    Source: Appendix B.6 of *Sequential Attention for Feature Selection*, Figure 11.
-    """
-    found = as_generator(rng)
-    gain, weight = [], []
-    for _ in range(repeats):
-        seed = int(found.integers(2**32))
-        with seeded(seed):
-            network = make()
-        candidates, values = marginal_gains(
-            network, X, y, selected,
-            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, rng=seed,
-        )  # fmt: skip
-        gain.append(values)
-        method = SequentialAttention(
-            network, len(selected) + 1, n_features=X.shape[1], forced=list(selected), rng=seed,
-            optimizer=lambda p: torch.optim.Adam(p, learning_rate), **{"warm_up": 0, **attention},
-        )  # fmt: skip
-        weight.append(method.fit(Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
-    gains, weights = np.array(gain), np.array(weight)
-    pairs = [_spearman(a, b) for i, a in enumerate(gains) for b in gains[:i]]
-    return Gains(
-        np.array(selected, np.intp), candidates, gains, weights,
-        _spearman(gains.mean(0), weights.mean(0)),
-        np.array([_spearman(a, b) for a, b in zip(gains, weights, strict=True)]),
-        float(np.mean(pairs)) if pairs else np.nan,
-    )  # fmt: skip
-
-
-def _spearman(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's correlation of two vectors: the correlation of their ranks."""
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(a, b).statistic)

@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from scipy.stats import spearmanr
 
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
@@ -46,9 +48,13 @@ from proofs_checks.experiments.networks.released import (
     reference_mask,
     reference_omp,
 )
+from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.baselines.methods import METHODS
-from sparselin.neural.gains import gains_and_attention
+from sparselin.neural.batches import Shuffled
+from sparselin.neural.gains import marginal_gains
 from sparselin.neural.networks import mlp
+from sparselin.neural.training import Rows, seeded
+from sparselin.results import FloatArray, IndexArray
 
 SA = "Sequential Attention"
 
@@ -347,12 +353,54 @@ def _gains(piece: Piece, scale: Scale) -> Record:
     S = pick(SA, sets.X, sets.y, piece.k, piece.k, piece.seed, options).order if piece.k else ()
     selected = time.process_time()
     X, y = torch.from_numpy(sets.X), torch.from_numpy(sets.y)
-    found = gains_and_attention(
+    candidates, gains, weights = gains_and_attention(
         lambda: mlp(X.shape[1], (67,), sets.classes, dtype=X.dtype), X, y, S,
         epochs=scale.epochs_of(EPOCHS), batch_size=BATCH, rng=piece.seed,
     )  # fmt: skip
-    picks, notes = Picks(tuple(S), selected - begin), [f"{len(found.candidates)} candidates"]
-    return make_record(piece, {"Spearman": found.correlation}, picks, selected, len(sets.y), notes)
+    picks, notes = Picks(tuple(S), selected - begin), [f"{len(candidates)} candidates"]
+    scores = {"Spearman": float(spearmanr(gains[0], weights[0]).statistic)}
+    return make_record(piece, scores, picks, selected, len(sets.y), notes)
+
+
+def gains_and_attention(
+    make: Callable[[], torch.nn.Module],
+    X: torch.Tensor,
+    y: torch.Tensor,
+    selected: Sequence[int],
+    *,
+    repeats: int = 1,
+    epochs: int = 50,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    rng: int = 0,
+) -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Compute the marginal gain of every feature outside S, and the attention weights after one phase.
+
+    S are the features `selected`, which are selected in this phase of Sequential Attention too.
+
+    make : a function that returns a network with random weights. It is called once for each repeat, and the
+        network is used for the gains and for the attention.
+    epochs, batch_size, learning_rate : the settings of all trainings, with Adam.
+
+    Returns the candidates (m,), their gains (repeats, m) and their attention weights (repeats, m).
+    """
+    found = np.random.default_rng(rng)
+    gain, weight = [], []
+    for _ in range(repeats):
+        seed = int(found.integers(2**32))
+        with seeded(seed):
+            network = make()
+        candidates, values = marginal_gains(
+            network, X, y, selected,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, rng=seed,
+        )  # fmt: skip
+        gain.append(values)
+        method = SequentialAttention(
+            network, len(selected) + 1, n_features=X.shape[1], forced=list(selected), rng=seed, warm_up=0,
+            optimizer=lambda p: torch.optim.Adam(p, learning_rate),
+        )  # fmt: skip
+        weight.append(method.fit(Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
+    return candidates, np.array(gain), np.array(weight)
 
 
 ICLR = "Sequential Attention for Feature Selection (ICLR 2023), "
