@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import checks, designs, entrants, lassonet, measures, networks
-from benchmarks.contest import Case, Goal, Job
+from benchmarks.checks import Check
+from benchmarks.contest import Case, Entrant, Goal, Job
 from benchmarks.measures import Measure
+
+
+def alone(key: str, title: str, ours: Entrant, check: Check, *goals: Goal) -> tuple[Job, ...]:
+    """Return a job, as the only one of its case."""
+    return (Job(key, title, ours, goals, check),)
 
 
 def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
@@ -65,8 +71,7 @@ def path(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
 def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
     """Return the job of a projection on the dual polytope."""
     ours = entrants.our_projection
-    check = checks.projections(ours)
-    return (Job(f"project/{key}", f"project_dual, {title}", ours, goals, check),)
+    return alone(f"project/{key}", f"project_dual, {title}", ours, checks.projections(ours), *goals)
 
 
 BIG = {"n": 2000, "d": 20000, "k": 100}
@@ -75,6 +80,7 @@ BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = (Goal(entrants.sklearn_path, 1),)
 SMALL = {"n": 300, "d": 1000, "k": 20}
 FEW = {"n": 200, "d": 1000, "unpenalized": 0.05}
+FLOW, PATH = entrants.our_flow, entrants.our_path
 TOY_PROJECTION = {"n": 20, "d": 40, "lam": 0.3, "unpenalized": 0.05}
 
 CASES: tuple[Case, ...] = (
@@ -101,6 +107,19 @@ CASES: tuple[Case, ...] = (
         {"n": 1000, "d": 5000, "k": 50},
         TOY,
         omp_both_ways("noise-5000", "noise", (Goal(entrants.sklearn_omp, 2), Goal(entrants.gemvs, 1.4))),
+    ),
+    *(
+        Case(
+            f"flow, {name}",
+            design,
+            {"n": 1000, "d": 5000, "k": 100},
+            TOY,
+            alone(f"flow/{key}", f"gradient flow, {name}", FLOW, checks.flow(FLOW), Goal(PATH, 1 / 3)),
+        )
+        for key, name, design in (
+            ("sparse", "sparse signal", designs.sparse),
+            ("noise", "noise", designs.noise),
+        )
     ),
     Case(
         "AR(1)",
@@ -144,14 +163,12 @@ CASES: tuple[Case, ...] = (
             designs.sparse,
             {"n": n, "d": d, "k": k},
             {"n": 40, "d": 20, "k": 3},
-            (
-                Job(
-                    f"estimator/{n}x{d}",
-                    "OrthogonalMatchingPursuit",
-                    entrants.our_estimator,
-                    (Goal(entrants.our_centred_omp, least),),
-                    checks.coefficients(entrants.our_estimator, entrants.our_centred_omp),
-                ),
+            alone(
+                f"estimator/{n}x{d}",
+                "OrthogonalMatchingPursuit",
+                entrants.our_estimator,
+                checks.coefficients(entrants.our_estimator, entrants.our_centred_omp),
+                Goal(entrants.our_centred_omp, least),
             ),
         )
         for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
@@ -161,29 +178,18 @@ CASES: tuple[Case, ...] = (
         designs.complex_signal,
         {"n": 1000, "d": 4000, "k": 20},
         TOY,
-        (
-            Job(
-                "complex/omp",
-                "OMP, complex128",
-                entrants.our_omp,
-                (),
-                checks.selects_like_omp(entrants.our_omp),
-            ),
-        ),
+        alone("complex/omp", "OMP, complex128", entrants.our_omp, checks.selects_like_omp(entrants.our_omp)),
     ),
     Case(
         "groups",
         designs.column_groups,
         {"n": 600, "d": 2000, "k": 20, "size": 5},
         {"n": 40, "d": 60, "k": 4, "size": 5},
-        (
-            Job(
-                "groups/omp",
-                "OMPSelector, groups of 5",
-                entrants.our_groups,
-                (),
-                checks.selects_groups(entrants.our_groups),
-            ),
+        alone(
+            "groups/omp",
+            "OMPSelector, groups of 5",
+            entrants.our_groups,
+            checks.selects_groups(entrants.our_groups),
         ),
     ),
     Case(
@@ -191,14 +197,12 @@ CASES: tuple[Case, ...] = (
         designs.centred_signal,
         {"n": 2000, "d": 2000, "k": 20},
         {"n": 60, "d": 40, "k": 5},
-        (
-            Job(
-                "ols/centred",
-                "OLS, centred sparse signal",
-                entrants.our_ols,
-                (Goal(entrants.fastcan_ols, 8),),
-                checks.selects_like_ols(entrants.our_ols),
-            ),
+        alone(
+            "ols/centred",
+            "OLS, centred sparse signal",
+            entrants.our_ols,
+            checks.selects_like_ols(entrants.our_ols),
+            Goal(entrants.fastcan_ols, 8),
         ),
     ),
     Case(
@@ -206,14 +210,11 @@ CASES: tuple[Case, ...] = (
         designs.dependent_integers,
         {"n": 20, "d": 16, "rank": 10, "designs": 60},
         {"n": 12, "d": 10, "rank": 5, "designs": 20},
-        (
-            Job(
-                "dependent/ols",
-                "OLS up to the rank, dependent integer columns",
-                entrants.our_ols_of_each,
-                (),
-                checks.selects_of_each_like_ols(entrants.our_ols_of_each, entrants.fastcan_ols_of_each),
-            ),
+        alone(
+            "dependent/ols",
+            "OLS up to the rank, dependent integer columns",
+            entrants.our_ols_of_each,
+            checks.selects_of_each_like_ols(entrants.our_ols_of_each, entrants.fastcan_ols_of_each),
         ),
     ),
     Case(
@@ -221,14 +222,12 @@ CASES: tuple[Case, ...] = (
         designs.sparse,
         {"n": 2000, "d": 5000, "k": 50},
         TOY,
-        (
-            Job(
-                "omp-cv/5000",
-                "OrthogonalMatchingPursuitCV, 5 folds",
-                entrants.our_omp_cv,
-                (Goal(entrants.sklearn_omp_cv, 5),),
-                checks.coefficients(entrants.our_omp_cv, entrants.sklearn_omp_cv),
-            ),
+        alone(
+            "omp-cv/5000",
+            "OrthogonalMatchingPursuitCV, 5 folds",
+            entrants.our_omp_cv,
+            checks.coefficients(entrants.our_omp_cv, entrants.sklearn_omp_cv),
+            Goal(entrants.sklearn_omp_cv, 5),
         ),
     ),
     *(
@@ -237,14 +236,12 @@ CASES: tuple[Case, ...] = (
             designs.dictionary,
             {"n": n, "d": d, "signals": signals, "k": k},
             {"n": 16, "d": 32, "signals": 40, "k": 3},
-            (
-                Job(
-                    f"batch/{n}x{d}",
-                    "batch OMP",
-                    entrants.our_batch,
-                    (Goal(entrants.spams_batch, 2),),
-                    checks.batch(entrants.our_batch),
-                ),
+            alone(
+                f"batch/{n}x{d}",
+                "batch OMP",
+                entrants.our_batch,
+                checks.batch(entrants.our_batch),
+                Goal(entrants.spams_batch, 2),
             ),
         )
         for n, d, signals, k in ((64, 256, 20000, 10), (100, 1000, 5000, 20))
@@ -335,14 +332,11 @@ CASES: tuple[Case, ...] = (
             designs.half_noise,
             {"n": 200, "d": d, "k": k},
             {"n": 30, "d": 12, "k": 4},
-            (
-                Job(
-                    f"best-subset/{d}-{k}",
-                    f"best subset of {k}",
-                    entrants.our_best_subset,
-                    (),
-                    checks.best_subset(entrants.our_best_subset, entrants.abess_subset),
-                ),
+            alone(
+                f"best-subset/{d}-{k}",
+                f"best subset of {k}",
+                entrants.our_best_subset,
+                checks.best_subset(entrants.our_best_subset, entrants.abess_subset),
             ),
         )
         for d, k in ((40, 10), (100, 5))

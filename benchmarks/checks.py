@@ -215,6 +215,18 @@ def knots(ours: Entrant, bound: float = 1e-9) -> Check:
     return check
 
 
+def flow(ours: Entrant, bound: float = 1e-9) -> Check:
+    """Check the subgradient condition of the flow on all columns at every event, and the number of events."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        path = answers[ours]
+        violation = textbook.flow_violation(data.X, data.y, path.tau, path.coef)
+        right = violation <= bound and bool(np.all(np.diff(path.tau) > 0)) and len(path) == data.steps
+        return Outcome(right, f"{len(path)} events, s to {violation:.0e}")
+
+    return check
+
+
 def projections(ours: Entrant, bound: float = 1e-12) -> Check:
     """Check that ‖u − u_exact‖/‖v‖ is within the bound for ours; the KKT conditions prove u_exact.
 

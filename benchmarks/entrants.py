@@ -124,6 +124,11 @@ def our_path(data: Data) -> Any:
     return sl.lasso_path(data.X, data.y, max_steps=data.steps)
 
 
+@entrant("sl.gradient_flow", needs="sparselin:gradient_flow")
+def our_flow(data: Data) -> Any:
+    return sl.gradient_flow(data.X, data.y, max_events=data.steps)
+
+
 @entrant("sl.project_dual")
 def our_projection(data: Data) -> Any:
     return sl.project_dual(data.X, data.v, data.lam, forced=data.S)

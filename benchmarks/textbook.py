@@ -127,6 +127,17 @@ def lasso_kkt(X: np.ndarray, y: np.ndarray, knots: np.ndarray, coef: np.ndarray)
     return float(max(inside.max(), on.max(initial=0)) / np.abs(X.T @ y).max())
 
 
+def flow_violation(X: np.ndarray, y: np.ndarray, tau: np.ndarray, coef: np.ndarray) -> float:
+    """Return the largest violation of |s| ≤ 1, and of s_j = sign β_j where β_j ≠ 0, at the flow's events.
+
+    coef : (m, d) β after each event; before the first one it is zero. s is the integral of Xᵀ(y − Xβ).
+    """
+    before = np.vstack([np.zeros(X.shape[1]), coef[:-1]])
+    s = np.cumsum(np.diff(tau, prepend=0)[:, None] * ((y[:, None] - X @ before.T).T @ X), axis=0)
+    on = [np.abs(s - np.sign(beta))[beta != 0] for beta in (before, coef)]
+    return float(max(np.abs(s).max() - 1, *(part.max(initial=0) for part in on)))
+
+
 def projection(
     X: np.ndarray, v: np.ndarray, lam: float, S: np.ndarray, coef: np.ndarray
 ) -> tuple[np.ndarray, bool]:

@@ -1,31 +1,31 @@
 """The residuals of the augmented system of least squares in twice the working precision.
 
-Each product and sum is split into its rounded value and its error (Dekker, 1971; Knuth), and the errors are
-summed separately (Ogita, Rump and Oishi, 2005). The result is as accurate as a computation with the machine
-epsilon eps² whose result is rounded to float64. The splitting requires that every operation is rounded as
-written. So the compiler may neither reorder sums nor contract products here.
+Each product and sum is split into its rounded value and its error (Knuth, and a fused multiply-add for
+products), and the errors are summed separately (Ogita, Rump and Oishi, 2005). The result is as accurate as a
+computation with the machine epsilon eps² whose result is rounded to float64. The splitting requires that
+every operation is rounded as written. So the compiler may neither reorder sums nor contract products here.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import float64
+from numba.extending import intrinsic
 
 from sparselin._kernels import inner, kernel
 
-_SPLIT = 134217729.0  # 2²⁷ + 1
+
+@intrinsic
+def _fused(typing, a, b, c):
+    """Return a·b + c, rounded once. Without such an instruction a function of the C library is called."""
+    return float64(float64, float64, float64), lambda context, builder, signature, args: builder.fma(*args)
 
 
 @inner(inline="always")
 def _product(a, b):
     """Return the rounded product of a and b, and its rounding error, which is a float."""
     p = a * b
-    t = _SPLIT * a
-    a1 = t - (t - a)
-    a2 = a - a1
-    t = _SPLIT * b
-    b1 = t - (t - b)
-    b2 = b - b1
-    return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
+    return p, _fused(a, b, -p)
 
 
 @inner(inline="always")

@@ -42,6 +42,7 @@ from sparselin.lasso.entry import dependence_moves, largest_support
 from sparselin.linalg.gathered import GramRows
 from sparselin.linalg.refinement import length_of
 from sparselin.linalg.ties import in_span
+from sparselin.parallel.threads import spread, workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
@@ -83,6 +84,7 @@ class Flow(Segment):
     Attributes
     ----------
     tau, s : τ, and s (d,) at the last event.
+    s_error : (d,) bounds on the errors of s, which is a sum of rounded c; zero on the face F.
     c, c_error : the correlations c = Xᵀr (d,) now, zero on S and on F, and bounds on their errors.
     """
 
@@ -97,13 +99,15 @@ class Flow(Segment):
         # the error of the c that count as zero on F outside P, and rows of XᵀX
         self._rest_error, self._rows = 0.0, GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
+        self.s_error = np.zeros(d)
         self._correlate_all()
 
     def saddle(self) -> Saddle:
         """Return the state after the last event."""
         coef, unique = self._coef()
         support = tuple(np.flatnonzero(self.sign * coef).tolist())
-        return Saddle(self.tau, self.s.copy(), self._s_error(), coef, support, unique, length_of(self.base.r))
+        r_norm = length_of(self.base.r)
+        return Saddle(self.tau, self.s.copy(), self.s_error.copy(), coef, support, unique, r_norm)
 
     def advance(self, arrival: _Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
@@ -127,6 +131,7 @@ class Flow(Segment):
         self._settle()
         self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
         self._correlate_all()
+        self.s_error = np.where(self.sign != 0, 0, self._sum_error + self._flow_error(slice(None)))
 
     def _active(self) -> list[int]:
         """Return P, the columns of the factorisation that are not in S."""
@@ -166,17 +171,16 @@ class Flow(Segment):
             new = np.concatenate([missing, free[np.argsort(waits)[:_AHEAD]]])
             self._rows.add(new, problem.block(new).T)
         B, G = self._rows.combination(self.base.x[None], J)
-        self.c, self.c_error = problem.Xty - (B @ G)[0], error
+        product = np.empty(problem.d)
+        with workers(2.0 * G.size) as count:
+            spread(lambda a, b: np.matmul(B[0], G[:, a:b], out=product[a:b]), problem.d, count)
+        self.c, self.c_error = problem.Xty - product, error
         return True
 
-    def _s_error(self) -> FloatArray:
-        """Return bounds (d,) on the errors of s, which is a sum of rounded c; zero on the face."""
-        return np.where(self.sign != 0, 0, self._sum_error + self._flow_error())
-
-    def _flow_error(self) -> FloatArray:
-        """Return bounds (d,) on the errors of Xᵀq at the last event that come from the events before it."""
-        bound = self.problem.column_norms * self._q_error + self._time_error * np.abs(self.c)
-        return np.minimum(bound, self._drift)
+    def _flow_error(self, J: IndexArray | slice) -> FloatArray:
+        """Return bounds on the errors of X_Jᵀq at the last event that come from the events before it."""
+        bound = self.problem.column_norms[J] * self._q_error + self._time_error * np.abs(self.c[J])
+        return np.minimum(bound, self._drift[J])
 
     def arrival(self) -> _Arrival | None:
         """Return the next event: Δ, the features T that arrive, and two error bounds.
@@ -189,7 +193,7 @@ class Flow(Segment):
         new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves the event
         undecided.
         """
-        s_error, fresh = self._s_error(), self.c_error > 0
+        s_error, fresh = self.s_error.copy(), self.c_error > 0
         gap, low, high = _arrivals(self.s, s_error, self.c, self.c_error)
         while True:
             T = np.flatnonzero((low <= high.min()) & (low < np.inf))
@@ -215,11 +219,11 @@ class Flow(Segment):
         zero.
         """
         norms = self.problem.column_norms[J]
-        s, _ = self._accurate_c(self.base._replace(r=self._q, r_low=self._q_low), J)
+        s = self._accurate_products(J, self._q, self._q_low)
         s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
         summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
         s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
-        s_error += self._flow_error()[J]
+        s_error += self._flow_error(J)
         c, c_error = self._accurate_c(self.base, J)
         zero = np.abs(c) <= c_error
         maybe = ~zero & (np.abs(c) <= self._span_error()[J])
@@ -234,16 +238,22 @@ class Flow(Segment):
         occurs twice.
         """
         seen, rejected = {frozenset(self._active())}, set[int]()
-        while True:
-            F = self._resting()
-            c, error = self._accurate_c(self.base, F)
+        self._rest_error = 0.0
+        while len(F := self._resting()):
+            known = len(seen) == 1 and bool(self.c_error[F].all())  # `arrival` measured c, for the same base
+            c, error = (self.c[F], self.c_error[F]) if known else self._accurate_c(self.base, F)
             if self.problem.is_multiplied:
                 error = error + self._products_error(self.base, F)
             c = c * (not self.is_fitted())
             excess = (self.sign[F] * c - error) / self.problem.column_norms[F]
-            excess[np.isin(F, list(rejected))] = 0
+            if rejected:
+                excess[np.isin(F, list(rejected))] = 0
             if not (excess > 0).any():
-                break
+                leaving = self.sign[F] * c < -error
+                leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
+                self._rest_error = float(error[~leaving].max(initial=0)) * (not self.is_fitted())
+                self.sign[F[leaving]] = 0
+                return
             j, feasible = int(F[np.argmax(excess)]), self.base.x
             if self.qr.append(j):
                 self._descend(np.append(feasible, 0.0))
@@ -255,10 +265,6 @@ class Flow(Segment):
                 return
             seen.add(frozenset(self._active()))
             rejected.clear()
-        leaving = self.sign[F] * c < -error
-        leaving[leaving] = ~in_span(self.qr, F[leaving])[0]
-        self._rest_error = float(error[~leaving].max(initial=0)) * (not self.is_fitted())
-        self.sign[F[leaving]] = 0
 
     def _descend(self, beta: FloatArray) -> None:
         """Move from a feasible β on S ∪ P to least squares; columns whose s_jβ_j becomes zero leave P."""

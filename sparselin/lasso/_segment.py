@@ -171,11 +171,16 @@ class Segment:
 
     def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, and error bounds; r belongs to a `Balance`."""
-        norms, c = self.problem.column_norms[J], np.empty(len(J))
+        c = self._accurate_products(J, balance.r, balance.r_low)
+        return c, self._errors(balance, self.problem.column_norms[J], EPS) + 2 * EPS * np.abs(c)
+
+    def _accurate_products(self, J: IndexArray, v: FloatArray, v_low: FloatArray) -> FloatArray:
+        """Return ⟨X_i, v + v_low⟩, i ∈ J, computed in twice the precision and rounded."""
+        products = np.empty(len(J))
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
-            c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
-        return c, self._errors(balance, norms, EPS) + 2 * EPS * np.abs(c)
+            products[start : start + CHUNK] = refinement.correlations(X, v, v_low)
+        return products
 
     @property
     def _residual_error(self) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso._flow import Flow, Saddle
 from sparselin.linalg.refinement import length_of
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FlowPath, IndexArray, Status
 from sparselin.validation import Columns, check_count
@@ -100,24 +101,26 @@ def gradient_flow(
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     S = problem.unpenalized_columns(forced)
     limit = None if max_events is None else check_count(max_events, "max_events", 1)
-    flow = Flow(problem, S)
-    saddles, picks = [flow.saddle()], list[int]()
-    while (arrival := flow.arrival()) is not None:
-        if limit is not None and len(saddles) > limit:
-            return _path(problem, S, saddles, restart, Status.MAX_STEPS)
-        flow.advance(arrival)
-        saddle = flow.saddle()
-        if restart and flow.sound:
-            picks.append(saddle.support[0])
-            flow = Flow(problem, np.append(S, picks), flow.tau)
-            saddle = flow.saddle()._replace(s=saddle.s, s_error=saddle.s_error, support=tuple(picks))
-        if not flow.sound:
-            break
-        saddles.append(saddle)
-        if callback is not None and callback(path := _path(problem, S, saddles, restart, Status.STOPPED)):
-            return path
-    status = Status.BEYOND_PRECISION if not flow.sound else flow.ending() if restart else Status.COMPLETED
-    return _path(problem, S, saddles, restart, status)
+    # many small products follow one another; with one thread each, BLAS does not wait for busy cores
+    with workers(2.0 * problem.n * problem.d):
+        flow = Flow(problem, S)
+        saddles, picks = [flow.saddle()], list[int]()
+        while (arrival := flow.arrival()) is not None:
+            if limit is not None and len(saddles) > limit:
+                return _path(problem, S, saddles, restart, Status.MAX_STEPS)
+            flow.advance(arrival)
+            saddle = flow.saddle()
+            if restart and flow.sound:
+                picks.append(saddle.support[0])
+                flow = Flow(problem, np.append(S, picks), flow.tau)
+                saddle = flow.saddle()._replace(s=saddle.s, s_error=saddle.s_error, support=tuple(picks))
+            if not flow.sound:
+                break
+            saddles.append(saddle)
+            if callback is not None and callback(path := _path(problem, S, saddles, restart, Status.STOPPED)):
+                return path
+        status = Status.BEYOND_PRECISION if not flow.sound else flow.ending() if restart else Status.COMPLETED
+        return _path(problem, S, saddles, restart, status)
 
 
 def _path(
