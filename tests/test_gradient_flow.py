@@ -264,6 +264,10 @@ def test_intercept_scales_weights_and_float32():
     assert np.allclose(path.coef, plain.coef / deviation, rtol=1e-9)
     assert np.allclose(path.intercept_path[1:], u.mean() - plain.coef / deviation @ center, rtol=1e-9)
     assert np.allclose(path.r2, plain.r2, rtol=1e-10)
+    times = [0.0, path.tau[1], 2 * path.tau[-1]]
+    fits = [X @ beta + path.intercept_at(tau) for beta, tau in zip(path.at(times), times, strict=True)]
+    assert np.allclose(path.predict(X, times), np.transpose(fits), rtol=1e-12)
+    assert np.allclose(path.predict(X, times[1]), fits[1], rtol=1e-12)
     for tau in path.tau[:-1] * 1.1:
         ours, theirs = path.average(tau), plain.average(tau)
         assert ours.violations == theirs.violations

@@ -85,6 +85,7 @@ PREDICT = {
     "SubsetResult": lambda X: sl.best_subset(FRAME, Y, 2, intercept=True).predict(X),
     "DescentResult": lambda X: sl.hadamard_descent(FRAME, Y, 5.0).predict(X),
     "LassoPath": lambda X: sl.lasso_path(FRAME, Y, intercept=True).predict(X, 3.0),
+    "FlowPath": lambda X: sl.gradient_flow(FRAME, Y, intercept=True).predict(X, 3.0),
 }
 
 

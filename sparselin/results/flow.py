@@ -155,6 +155,17 @@ class FlowPath(FittedPath):
         inner = self.intercept_path[self._interval(self._times(tau))]
         return inner if inner.ndim else float(inner)
 
+    def predict(self, X: Any, tau: ArrayLike) -> FloatArray:
+        """Predict the response, intercept + Xβ(τ), for X (n, d): (n,) at one τ, (n, q) at q values of τ.
+
+        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, or if a column of
+        `features` holds NaN or infinity. Also raises the errors of `at`.
+        """
+        i = self._interval(self._times(tau))
+        coef, intercept = self.coef_path[i], self.intercept_path[i]
+        return base.combine(X, self.features, coef.T, intercept, self.n_features, self.names)
+
     def s_at(self, tau: ArrayLike) -> FloatArray:
         """Return s (d,) at time τ, or (q, d) at q times, by linear interpolation, which is exact.
 
