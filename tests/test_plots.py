@@ -337,18 +337,6 @@ def test_the_descent():
     assert "from the start" in plots.show(sl.hadamard_descent(X, 0 * Y, 2.0)).texts[0].get_text()
 
 
-def test_proximal_steps_and_penalties():
-    prox = sl.hier_prox([3.0, 0.1, -2.0], [[5.0, 1.0], [0.1, 0.0], [0.5, 0.5]], lam=1.0, M=1.0)
-    ax = plots.show(prox)
-    assert [text.split(",")[0] for text in texts(ax.get_yticklabels())] == ["x0", "x2"]
-    np.testing.assert_allclose(line(ax, r"$\|\theta_j\|$")[:, 0], np.abs(prox.theta[[0, 2]]))
-    np.testing.assert_allclose(line(ax, r"$\max_k |W_{jk}|$")[:, 0], np.abs(prox.W).max(axis=1)[[0, 2]])
-    assert "all 1 have" in plots.show(sl.hier_prox([0.1], [[0.1]], lam=9.0, M=1.0)).texts[0].get_text()
-    one, many = sl.softmax_penalty([1.0, 2.0, 0.5]), sl.softmax_penalty([[1.0, 2.0], [0.5, 0.1]])
-    assert plots.show(one).lines[0].get_ydata().tolist() == one.minimizer.tolist()
-    assert plots.show(many).lines[0].get_ydata().tolist() == many.value.tolist()
-
-
 def test_intervals():
     ax = plots.show(sl.Interval(0.25, 0.5, "by hand"))
     assert ax.lines[0].get_xdata().tolist() == [0.25, 0.5]

@@ -30,8 +30,6 @@ from sparselin.plots.pictures import show as show
 from sparselin.plots.pixels import selected_pixels as selected_pixels
 from sparselin.plots.points import descent as descent
 from sparselin.plots.points import dual_projection as dual_projection
-from sparselin.plots.points import hier_prox as hier_prox
-from sparselin.plots.points import penalty_value as penalty_value
 from sparselin.plots.resampling import cross_validation as cross_validation
 from sparselin.plots.resampling import stability as stability
 from sparselin.plots.selection import selection as selection

@@ -10,7 +10,7 @@ from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalue
 from sparselin.plots.flow import flow
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
-from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.points import descent, dual_projection
 from sparselin.plots.resampling import stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
@@ -34,8 +34,6 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.StabilitySelection: stability,
     results.DualProjection: dual_projection,
     results.DescentResult: descent,
-    results.HierarchicalProx: hier_prox,
-    results.PenaltyValue: penalty_value,
     results.Interval: interval,
     results.SparseEigenvalues: sparse_eigenvalues,
     results.GuaranteeBounds: guarantee_bounds,
