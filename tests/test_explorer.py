@@ -444,6 +444,8 @@ def test_the_answers_are_true():
     assert turned["T"] == [1]
     assert [round(knot, 2) for knot in frame(space)["knots"]] == [1.11, 0.76, 0.29, 0]
     assert order(space) == [0, 1, 2]
+    levels = [dataclasses.replace(PRESETS["flow"].state, lam=lam) for lam in (0.39, 0.38, 0.098, 0.096)]
+    assert [frame(state, "none")["flow"]["solved"] for state in levels] == [True, False, False, True]
     line = dataclasses.replace(PRESETS["slice"].state, S=(0, 1))
     assert len(frame(line)["slice"]) == 2
 

@@ -164,7 +164,10 @@ def test_every_control_is_reached_by_tab(driver, url):
 def test_the_flow_is_a_layer_that_stays(driver, url):
     explorer(driver, f"{url}?preset=flow")
     labels = "return [...arguments[0].querySelectorAll('text')].map((one) => one.textContent)"
-    seen = lambda: {"flow", "average"} & set(driver.execute_script(labels, find(driver, "svg.picture")))
+
+    def seen():
+        return {"flow", "average"} & set(driver.execute_script(labels, find(driver, "svg.picture")))
+
     assert not seen()
     assert "average" not in text(driver, ".words") + text(driver, ".key")
     box = find(driver, "header label:nth-of-type(3) input")
