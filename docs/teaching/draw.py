@@ -76,8 +76,8 @@ def flow_film(X: Any, y: Any) -> FuncAnimation:
     """Animate the residuals of the flow, of its average and of the LASSO, and the polytope at λ = 1/τ."""
     flow, tau, coefs = _paths(X, y)
     points = [y - coef @ X.T for coef in coefs]
-    figure = plt.figure(figsize=(9.4, 4.7), dpi=72, layout="constrained")
-    left, right, below = (figure.add_subplot(place) for place in (121, 222, 224))
+    figure, panels = plt.subplot_mosaic("ab;ac", figsize=(9.4, 4.7), dpi=72, layout="constrained")
+    left, right, below = panels.values()
     _lines(right, flow, tau, 0.5 * np.square(points[0]).sum(axis=1)[:, None], "The loss of the flow")
     _averages(below, flow, tau, *coefs[1:])
     for point, (words, color, _, _, width) in zip(points, _LOOKS, strict=True):
