@@ -1,6 +1,7 @@
 """The explorer without a browser: addresses, snapping, and frames against computations of their own."""
 
 import dataclasses
+import itertools
 import json
 import re
 
@@ -304,6 +305,51 @@ def test_what_is_drawn_of_a_frame(state):
         assert np.abs(knots - lower).min() <= gap
 
 
+@given(states())
+def test_the_average_of_the_flow_is_feasible_and_solves_if_it_is_the_projection(state):
+    found = drawable(state)
+    if found is None or "mean" not in found["flow"]:
+        return
+    X, flow = state.X, found["flow"]
+    jumps, means = np.array(flow["jumps"]), np.array(flow["means"])
+    size = 1e-9 * (1 + np.abs(state.y).max()) * (1 + np.abs(X).max())
+    assert np.abs(jumps[0] - found["r"]).max() <= size
+    assert np.abs(X.T @ jumps[-1]).max() <= size
+    assert all(np.linalg.norm(b) < np.linalg.norm(a) for a, b in itertools.pairwise(jumps))
+    assert np.abs(X.T @ flow["mean"]).max() <= state.lam + size
+    if flow["solved"]:
+        assert np.abs(np.subtract(flow["mean"], found["u"])).max() <= size
+    for fine, ends in zip(flow["solves"], itertools.pairwise(means), strict=True):
+        off = max(distance(end, found["path"]) for end in ends)
+        assert off <= size or not fine
+
+
+def distance(point, path):
+    """The distance of a point from a broken line."""
+    gaps = [np.linalg.norm(path[0] - point)]
+    for a, b in itertools.pairwise(np.array(path)):
+        share = np.clip((point - a) @ (b - a) / ((b - a) @ (b - a) or 1), 0, 1)
+        gaps.append(np.linalg.norm(a + share * (b - a) - point))
+    return min(gaps)
+
+
+def test_the_flow_by_hand():
+    """X₀ᵀy = 0.87 enters at 1/0.87, and gives way to feature 1, with the residual y − (0.58/0.29)X₁."""
+    found = frame(PRESETS["flow"].state, "none")["flow"]
+    first = np.array([0.9, 0.8]) - 0.87 / 1.45 * np.array([-0.1, 1.2])
+    assert np.allclose(found["jumps"], [[0.9, 0.8], first, [0.5, -0.2], [0, 0]], rtol=0, atol=1e-14)
+    assert found["enters"] == [[0], [1], [0]]
+    assert found["now"] == pytest.approx([0.5, -0.2])
+    assert [fine for fine, _ in itertools.groupby(found["solves"])] == [True, False, True]
+    times = np.diff([0, 1 / 0.87, 1.5 / 0.58, 4])  # ⟨X₁, ·⟩ is 0.58, and then 0.232
+    assert found["mean"] == pytest.approx(times @ found["jumps"][:3] / 4)
+    words = "Until τ = 1/λ = 4 the flow jumps twice, and its average is not a solution of the LASSO, because "
+    assert found["words"].replace("\u00a0", " ") == f"{words}s₀ ≠ sign β̄₀."
+    for lam, times in ((1.0, "does not jump"), (0.5, "jumps once"), (0.08, "jumps 3 times")):
+        text = frame(dataclasses.replace(PRESETS["flow"].state, lam=lam), "none")["flow"]["words"]
+        assert text.endswith(f"the flow {times}, and its average is a solution of the LASSO.")
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("narrow", [False, True])
 def test_a_region_is_where_y_has_these_signs(seed, narrow):
@@ -398,6 +444,8 @@ def test_the_answers_are_true():
     assert turned["T"] == [1]
     assert [round(knot, 2) for knot in frame(space)["knots"]] == [1.11, 0.76, 0.29, 0]
     assert order(space) == [0, 1, 2]
+    levels = [dataclasses.replace(PRESETS["flow"].state, lam=lam) for lam in (0.39, 0.38, 0.098, 0.096)]
+    assert [frame(state, "none")["flow"]["solved"] for state in levels] == [True, False, False, True]
     line = dataclasses.replace(PRESETS["slice"].state, S=(0, 1))
     assert len(frame(line)["slice"]) == 2
 

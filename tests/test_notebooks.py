@@ -57,5 +57,5 @@ def test_notebook_teaches(path):
     assert not [one for one in outputs if one.output_type == "error" or one.get("name") == "stderr"]
 
 
-def test_there_are_eleven_notebooks():
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{number:02d}" for number in range(1, 12)]
+def test_there_are_twelve_notebooks():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{number:02d}" for number in range(1, 13)]

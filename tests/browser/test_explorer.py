@@ -161,6 +161,27 @@ def test_every_control_is_reached_by_tab(driver, url):
     assert root.is_displayed()
 
 
+def test_the_flow_is_a_layer_that_stays(driver, url):
+    explorer(driver, f"{url}?preset=flow")
+    labels = "return [...arguments[0].querySelectorAll('text')].map((one) => one.textContent)"
+
+    def seen():
+        return {"flow", "average"} & set(driver.execute_script(labels, find(driver, "svg.picture")))
+
+    assert not seen()
+    assert "average" not in text(driver, ".words") + text(driver, ".key")
+    box = find(driver, "header label:nth-of-type(3) input")
+    driver.execute_script("arguments[0].focus()", box)
+    ActionChains(driver).send_keys(Keys.SPACE).perform()
+    until(lambda: seen() == {"flow", "average"}, "two points")
+    assert "its average is not a solution of the LASSO, because s₀" in text(driver, ".words")
+    assert "w∘θ without weight decay" in text(driver, ".key")
+    find(driver, "select").send_keys("Three obs")
+    until(lambda: "preset=space" in driver.current_url and seen() == {"flow"}, "the average is u")
+    box.click()
+    until(lambda: not seen(), "the layer is off")
+
+
 def test_space_is_turned(driver, url):
     explorer(driver, f"{url}?preset=space")
     before = place(driver, "0")

@@ -63,8 +63,8 @@ const overlap = (a, b) =>
   Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
 const outside = (box) => 20 * Math.max(0, ...box.map((v) => Math.abs(v) - SIDE));
 
-// Return an arrow from a to b; `width` is that of its line.
-function arrow(a, b, colour, width) {
+// Return an arrow from a to b; `width` and `dashes` are those of its line.
+function arrow(a, b, colour, width, dashes = "none") {
   const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
   const length = Math.hypot(dx, dy);
   if (length < 0.5) return shape("g");
@@ -75,7 +75,7 @@ function arrow(a, b, colour, width) {
   return shape(
     "g",
     {},
-    line([a, foot], { stroke: colour, "stroke-width": width }),
+    line([a, foot], { stroke: colour, "stroke-width": width, "stroke-dasharray": dashes }),
     line([b, wing(1), wing(-1)], { fill: colour }, "polygon"),
   );
 }
@@ -105,8 +105,33 @@ const tooltip = (corners, words) => {
   return area;
 };
 
-// Return the shapes behind the handles, from the back to the front.
-function scenery(frame, view) {
+// Return the flow without weight decay: its average as a hollow line, red where it is not a LASSO solution, its jumps in the
+// colours of the features that enter, and marks of both at the current λ.
+function flowOf({ jumps, enters, means, solves, now, mean, solved }, view) {
+  if (!jumps) return [];
+  const parts = [];
+  solves.forEach((fine, i) => {
+    const piece = means.slice(i, i + 2).map(view.at);
+    const look = { "stroke-linecap": "round", "stroke-dasharray": fine ? "none" : "5 3.2" };
+    parts.push(line(piece, { ...look, stroke: fine ? "var(--ink)" : "var(--bad)", "stroke-width": 3 }));
+    parts.push(line(piece, { ...look, stroke: "var(--paper)", "stroke-width": 1.4 }));
+  });
+  const ends = jumps.map(view.at);
+  enters.forEach((J, i) => {
+    parts.push(arrow(ends[i], ends[i + 1], colourOf(J[0]), 1.2, "3 2"));
+    for (const j of J.slice(1)) parts.push(line(ends.slice(i, i + 2), { stroke: colourOf(j), "stroke-dasharray": "2 8" }));
+  });
+  for (const [x, y] of ends) parts.push(shape("circle", { cx: x, cy: y, r: 1.2, fill: "var(--ink)" }));
+  for (const [name, point, fill] of [["flow", now, "var(--ink)"], ["average", mean, "var(--paper)"]]) {
+    const [x, y] = view.at(point);
+    parts.push(shape("circle", { cx: x, cy: y, r: 2.6, fill, stroke: "var(--ink)", "stroke-width": 1.1 }));
+    if (point === now || !solved) parts.push(movable(name, AROUND.map(([a, b]) => [x + 1.5 * a, y + b]), { "font-size": 5 }));
+  }
+  return parts;
+}
+
+// Return the shapes behind the handles, from the back to the front; with the flow, if `flows`.
+function scenery(frame, view, flows) {
   const at = (points) => points.map(view.at);
   const colour = colourOf;
   const space = frame.y.length === 3;
@@ -166,6 +191,7 @@ function scenery(frame, view) {
       line(at([frame.y, frame.r]), { stroke: "var(--ink)", "stroke-width": 0.7, "stroke-dasharray": "1.5 1.5" }),
     );
   parts.push(line(at(frame.path), { stroke: "var(--ink)", "stroke-width": 1.3, "stroke-linejoin": "round" }));
+  if (flows) parts.push(...flowOf(frame.flow, view));
   for (const [x, y] of at(frame.path)) parts.push(shape("circle", { cx: x, cy: y, r: 1.5, fill: "var(--ink)" }));
   frame.chainFeatures.forEach((j, i) =>
     parts.push(arrow(...at(frame.chain.slice(i, i + 2)), colour(j), 1.6)),

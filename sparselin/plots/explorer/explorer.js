@@ -8,6 +8,10 @@ const KEY =
   "each knot. The arrows from u are β_jX_j. The face j has ⟨X_j, u⟩ = λ, and the face −j has ⟨X_j, u⟩ = −λ. Dashed lines show " +
   "the polytope at λ*, with the faces of T; those in A(S) are filled.";
 const TINTS = " Each tint is a set of y with the same signs of β.";
+const FLOW =
+  " Gradient flow on w∘θ without weight decay: ● is its residual y − Xβ at τ = 1/λ, and ○ that of its average (1/τ)∫₀^τ β. " +
+  "The dashed arrows are its jumps, in the colour of the feature that enters. The hollow line is the path of the average: where " +
+  "it is solid, the average is a solution of the LASSO and lies on the path of u; where it is red and dashed, it is not.";
 
 const list = (values) => values.map(encodeURIComponent).join(",");
 const addressOf = ({ columns, y, lam, S }) =>
@@ -58,6 +62,8 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
   const parts = layout(root);
   const { picture, level, alert } = parts;
   const snap = element("input", { type: "checkbox", checked: true });
+  const flows = element("input", { type: "checkbox" });
+  const flowing = element("label", {}, flows, " gradient flow");
   const chooser = element("select", { "aria-label": "preset" });
   const asked = questions(
     ask,
@@ -153,13 +159,14 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     else picture.removeAttribute("tabindex");
     const inPlane = live ? "Drag y and the dots, or press arrow keys on them (Shift: finer). " : "";
     parts.hint.textContent = space ? "Drag to turn. " : inPlane;
-    parts.tints.textContent = frame.regions.length ? TINTS : "";
+    parts.tints.textContent = (frame.regions.length ? TINTS : "") + (flows.checked ? FLOW : "");
     const origin = view.at(frame.y.map(() => 0));
     const columns = frame.columns.map((column, j) => arrow(origin, view.at(column), colourOf(j), 0.8));
-    parts.scene.replaceChildren(...scenery(frame, view), ...columns);
+    parts.scene.replaceChildren(...scenery(frame, view, flows.checked), ...columns);
     drawHandles(view);
     const texts = [parts.handles, parts.scene].flatMap((group) => [...group.querySelectorAll("text")]);
-    separate(texts, [frame.y, frame.u, frame.r, ...frame.columns].map(view.at));
+    const extra = flows.checked && frame.flow.now ? [frame.flow.now, frame.flow.mean] : [];
+    separate(texts, [frame.y, frame.u, frame.r, ...frame.columns, ...extra].map(view.at));
     pathOf(frame, most, parts.board);
   }
 
@@ -180,7 +187,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     const cut = frame.bounded
       ? ""
       : " The polytope is unbounded, because the columns do not span the space; it is cut off.";
-    parts.words.textContent = frame.words + cut;
+    parts.words.textContent = frame.words + cut + (flows.checked ? ` ${frame.flow.words}` : "");
     // A story stays while its design is changed, so that its question can be tried, and the picture does not move during a drag.
     const { name, title, story, ask: question, answer } = frame.preset;
     if (story && parts.story.dataset.name !== name) {
@@ -266,6 +273,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     parts.heading.append(
       element("label", {}, "preset ", chooser),
       element("label", {}, snap, " snap to ties"),
+      flowing,
       parts.add,
       parts.old,
     );
@@ -290,10 +298,16 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     level.oninput = () => show(stored[size.value][level.value]);
     size.oninput = () => choose(stored[size.value], frame.lam);
     if (stored.length > 1) parts.heading.append(element("label", { className: "level" }, words, size));
+    parts.heading.append(flowing);
     size.value = start.size;
     choose(stored[start.size], start.lam);
   }
 
+  flows.onchange = () => {
+    root.classList.toggle("flowing", flows.checked);
+    tell();
+    draw();
+  };
   if (live) controlsOfPython();
   else controlsOfStore();
   return { show, request: asked.request };

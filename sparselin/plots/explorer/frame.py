@@ -10,6 +10,7 @@ import numpy as np
 from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
+from sparselin.lasso.flow import gradient_flow
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
@@ -68,6 +69,7 @@ def frame(state: State, wanted: str = "all") -> Frame:
         "slice": outline(view.X, view.lam, far, view.slice).tolist() if view.S else [],
         "chain": chain.tolist(), "chainFeatures": J,
         "regions": _regions(sides, 3 * far) if plane and not view.S else [],
+        "flow": _flow(view),
         "picks": {name: _picks(state, method) if name in WANTED[wanted] else None
                   for name, method in METHODS.items()},
         "words": _words(view), "code": _code(state), "address": address(state),
@@ -92,6 +94,39 @@ def _face(view: Scene, side: PolytopeFace) -> Frame:
         "corners": side.corners.tolist(),
         "strong": view.holds(side),
     }
+
+
+def _flow(view: Scene) -> Frame:
+    """Describe the flow without weight decay: its residuals y − Xβ, and those of its average at λ = 1/τ.
+
+    "jumps" are the residuals before and after each event, and "means" the corners of the path of the average.
+    "solves" says for each piece of this path whether the average is a LASSO solution there. The residual of
+    the average is linear in λ between events, and that of the LASSO is linear between knots. So between
+    neighbours among all these levels, both agree everywhere or in at most one point, and the middle decides.
+    """
+    path = gradient_flow(view.X, view.y, forced=view.S)
+    if path.status is not Status.COMPLETED:
+        return {"words": "The flow is not drawn, because rounding leaves one of its events undecided."}
+    lam, levels = view.lam, np.unique([0.0, *view.path.knots, *(1 / path.tau)])[::-1].tolist()
+    ends = path.at([0.0, *path.tau])
+    means = np.array([*(path.average(1 / level).coef for level in levels[:-1]), ends[-1]])
+    mean, sets = path.average(1 / lam), [set[int](), *map(set, path.supports)]
+    count = int(np.searchsorted(path.tau, 1 / lam, side="right"))
+    times = {0: "does not jump", 1: "jumps once", 2: "jumps twice"}.get(count, f"jumps {count} times")
+    wrong = " and ".join(f"s{_low(j)}\u00a0≠\u00a0sign\u00a0β̄{_low(j)}" for j in mean.violations)
+    verdict = f"is not a solution of the LASSO, because {wrong}" if wrong else "is a solution of the LASSO"
+
+    def residual(coef: Any) -> list[Any]:
+        found: list[Any] = (view.y - coef @ view.X.T).tolist()
+        return found
+
+    return {
+        "jumps": residual(ends), "now": residual(path.at(1 / lam)),
+        "enters": [sorted(b - a) for a, b in itertools.pairwise(sets)],
+        "means": residual(means), "mean": residual(mean.coef), "solved": mean.is_lasso,
+        "solves": [path.average(2 / (a + b)).is_lasso for a, b in itertools.pairwise(levels)],
+        "words": f"Until τ = 1/λ = {1 / lam:.4g} the flow {times}, and its average {verdict}.",
+    }  # fmt: skip
 
 
 def _star(view: Scene, far: float) -> list[Any]:

@@ -88,6 +88,16 @@ PRESETS = {
         "The path takes 0 and then 1; OMP takes 0 and then 2. After the fit of feature 0 without a penalty, "
         "the residual is more correlated with feature 2.",
     ),
+    "flow": _preset(
+        "Gradient flow without weight decay",
+        "X=-0.1,1.2;0.2,0.5&y=0.9,0.8&lam=0.25",
+        "Tick “gradient flow”. Gradient flow on w∘θ keeps β constant, and jumps when an accumulated "
+        "correlation reaches ±1. Here feature 0 enters, then 1 takes its place, and then 0 returns with the "
+        "other sign. The average of the flow until τ = 1/λ is not on the path of the LASSO for all λ.",
+        "Slide λ down from λ*. When does the average leave the path of u, and when is it back on the path?",
+        "It leaves at the second event, λ = 0.39: feature 0 leaves the flow, but not yet the average. It is "
+        "back at λ = 0.097, after the third event, when the sign of β̄₀ changes.",
+    ),
     "space": _preset(
         "Three observations",
         "X=1,0.1,0.2;0.2,1,-0.3;0.3,0.2,1&y=1,0.7,0.2&lam=0.85",
