@@ -89,6 +89,7 @@ METHODS |= {
     "omp positive": ("omp", along("omp", positive=True)),
     "sequential_lasso_omp": ("sequential_lasso_omp", along("sequential_lasso", method="omp")),
     "lasso_path positive": ("lasso_path", at_once("lasso_path", positive=True)),
+    "gradient_flow": ("lasso_path", at_once("gradient_flow")),
     "project_dual": ("project_dual", project_dual),
     "batch_omp": ("batch_omp", batch_omp),
     "group_omp": ("omp", group_omp),
