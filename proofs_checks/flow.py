@@ -95,7 +95,7 @@ def leaving(path: list[Saddle]) -> fmpq | None:
     return next(left, None)
 
 
-def trained(X, y, alpha):
+def taylor(X, y, alpha):
     """Return the first ten Taylor coefficients in the time t, exactly, of w, θ and c on gradient flow.
 
     w' = θ∘c and θ' = w∘c with c = Xᵀ(y − X(w∘θ)), from w = α and θ = 0. Each step of Picard's iteration makes
@@ -166,18 +166,22 @@ def equal_lengths(rng):
 
 
 def omp_picks(X, y, most):
-    """Return OMP's picks as far as the condition of Theorem 8 holds, at most `most`, exactly."""
-    picks, signs, bound = [], [], fmpq(1)
-    while len(picks) < most:
-        at = step(X, y, picks)
+    """Return OMP's picks as far as Theorem 8 applies, at most `most`, and for how many Π (1 + ρ_t) < 2."""
+    picks, signs, s, total, bound, bounded = [], [], [fmpq(0)] * X.shape[1], fmpq(0), fmpq(1), 0
+    while len(picks) < most and (at := step(X, y, picks)).lam_star:
         fit = least_squares(columns(rational(X), picks), rational(y)).entries()
-        sizes = sorted(abs(c) for j, c in enumerate(at.correlation) if j not in picks)
-        bound *= 1 + (sizes[-2] / sizes[-1] if at.lam_star and len(sizes) > 1 else 0)
-        if not at.lam_star or bound >= 2 or any(b * s < 0 for b, s in zip(fit, signs, strict=True)):
+        if any(value * turn < 0 for value, turn in zip(fit, signs, strict=True)):
             break
-        picks.append(at.tied[0])
-        signs.append(sign(at.correlation[at.tied[0]]))
-    return picks
+        sizes = sorted((abs(c) for j, c in enumerate(at.correlation) if j not in picks), reverse=True)
+        ratio, turn = sum(sizes[1:2], fmpq(0)) / sizes[0], sign(at.correlation[pick := at.tied[0]])
+        way = 1 - turn * s[pick]
+        total, bound = total + ratio * way, bound * (1 + ratio)
+        bounded += bound < 2
+        if total >= 1:
+            break
+        s = [s_j + way / sizes[0] * c_j for s_j, c_j in zip(s, at.correlation, strict=True)]
+        picks, signs = [*picks, pick], [*signs, turn]
+    return picks, bounded
 
 
 def arrivals(states):
@@ -185,7 +189,7 @@ def arrivals(states):
     return [{i for i, v in enumerate(s) if abs(v) == 1} for s in states]
 
 
-def sharp(first, second):
+def edge_case(first, second):
     """Return a design with given ρ_1 and ρ_2 on which OMP picks X_0 and X_1.
 
     The flow's second event is X_1 if (1 + ρ_1)(1 + ρ_2) < 2, and X_2 if this product is above 2.
@@ -194,8 +198,8 @@ def sharp(first, second):
 
 
 def decaying(rng):
-    """Return a Gaussian design 40 × 60, and y = Xb with four coefficients ±1, ±1/4, ±1/16, ±1/64."""
-    X = rng.standard_normal((40, 60))
+    """Return a Gaussian design 100 × 60, and y = Xb with four coefficients ±1, ±1/4, ±1/16, ±1/64."""
+    X = rng.standard_normal((100, 60))
     return X, X[:, :4] @ (rng.choice([-1, 1], 4) * 0.25 ** np.arange(4))
 
 
@@ -205,7 +209,7 @@ def gaussian(rng):
     return X, X @ rng.standard_normal(12) + rng.standard_normal(20)
 
 
-def falls(X, y):
+def fall(X, y):
     """Return the largest λ below which some |β_i|/λ falls on the LASSO's path, by values of β, and by X_A⁺y.
 
     They are 0 if there is none. The second one is None if the solution may not be unique.
