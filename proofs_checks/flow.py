@@ -150,10 +150,9 @@ def mixed_designs(rng):
     """Return a Gaussian design, perhaps with dependent columns, or one of small integers, with Xᵀy ≠ 0."""
     n, d = ((12, 8), (6, 9), (5, 6))[rng.integers(3)]
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
-    if n == 5:
-        X, y = np.round(2 * X), np.round(2 * y)
-    elif rng.random() < 0.2:
+    if rng.random() < 0.2:
         X[:, 3] = (X[:, 0] + X[:, 1]) / 2
+    X, y = (np.round(2 * part) if n == 5 else part for part in (X, y))
     return (X, y) if (X.T @ y).any() else mixed_designs(rng)
 
 

@@ -32,7 +32,6 @@ from sparselin.ledger import HOLDS, claim, mutants
 from sparselin.testing import designs_with_margin, integer_designs, tied_designs
 
 THEOREM = [f"Theorem {n} of docs/proofs/gradient_flow.md" for n in range(10)]
-CLOSE = 1e-9
 ROUNDING = "Times, s and coefficients of the package may have a relative error of 1e-9."
 SMALL = integer_designs(4, 5, -9, 9) | tied_designs(4, 5) | designs_with_margin(0.2, 4, 5)
 
@@ -41,7 +40,7 @@ def near(found, exact):
     """Return whether floats differ from exact numbers by at most 1e-9 times 1 + the largest of these."""
     exact = np.array([real(fmpq(v)) for v in exact])
     size = 1 + np.abs(exact).max(initial=0)
-    return len(found) == len(exact) and bool(np.abs(found - exact).max(initial=0) <= CLOSE * size)
+    return len(found) == len(exact) and bool(np.abs(found - exact).max(initial=0) <= 1e-9 * size)
 
 
 @claim("ours-flow-conserved", THEOREM[1], "proof, exact", HOLDS, cases=300, ci_cases=20)
@@ -207,9 +206,8 @@ def lasso_rates(rng, count):
     never = monotone = 0
     for X, y in (flow.gaussian(rng) for _ in range(count)):
         lasso = sl.lasso_path(X, y)
-        sizes = np.abs(lasso.coef)
         never += not fall(X, y)[0]
-        monotone += bool((np.diff(sizes, axis=0) >= -CLOSE * sizes.max()).all())
+        monotone += bool((np.diff(np.abs(lasso.coef), axis=0) >= -1e-9 * np.abs(lasso.coef).max()).all())
     return never, monotone
 
 
@@ -271,7 +269,7 @@ def test_the_excess_of_the_average(check):
 
     def bounded(X, y):
         found, path, lasso = sl.gradient_flow(X, y), exact_flow(X, y), sl.lasso_path(X, y)
-        A, b, slack = rational(X), rational(y), CLOSE * (1 + y @ y)
+        A, b, slack = rational(X), rational(y), 1e-9 * (1 + y @ y)
         for tau, s, mean in flow.averages(path):
             lam, u, beta = 1 / tau, b - A * mean, lasso.at(real(1 / tau))
             average = np.array([real(b_i) for b_i in mean.entries()])
@@ -399,9 +397,10 @@ def test_when_the_flow_picks_as_omp(check):
     the unselected features. Let i be the pick, and δ_t = 1 − sign(c_i^t)·Σ_{u < t} δ_uc_i^u/λ_u. If Σ_{t ≤ k}
     ρ_tδ_t < 1, and for t < k the least squares coefficients on the first t picks have no sign opposite to the
     correlation of the feature when it was picked, then the first k events of the flow are OMP's first k
-    picks, one by one and in order. Π_{t ≤ k} (1 + ρ_t) < 2 implies Σ_{t ≤ k} ρ_tδ_t < 1. For k
-    ≥ 2 the numbers 1 and 2 cannot be larger: for all ρ_1, ρ_2 ∈ (0, 1) with (1 + ρ_1)(1 + ρ_2) > 2 there is a
-    design with ρ_1 + ρ_2δ_2 > 1 whose second event is not OMP's second pick.
+    picks, one by one and in order. Π_{t ≤ k} (1 + ρ_t) < 2 implies Σ_{t ≤ k} ρ_tδ_t < 1. For k = 3 the
+    condition on the signs is needed. For k ≥ 2 the numbers 1 and 2 cannot be larger: for all ρ_1, ρ_2 ∈ (0,
+    1) with (1 + ρ_1)(1 + ρ_2) > 2 there is a design with ρ_1 + ρ_2δ_2 > 1 whose second event is not OMP's
+    second pick.
 
     Hypotheses: X and y are arbitrary. The flow is ds/dτ = c = Xᵀ(y − Xβ), s(0) = 0, |s_i| ≤ 1, and s_i = sign
     β_i where β_i ≠ 0. In an event some |s_i| reaches 1. The check of the last sentence has ρ in sixteenths.
@@ -423,6 +422,9 @@ def test_when_the_flow_picks_as_omp(check):
 
     check.forall(designs_with_margin(0.6, 5, 6) | integer_designs(5, 6), spread(agree))
     check.over(product(range(1, 16), repeat=2), spread(turns))
+    X, y = np.array([[20.0, 6, 0], [0, 1, 0], [0, 0, 1]]), np.array([0.5, 6, 1])  # X_0 leaves and returns
+    third = flow.arrivals([saddle.s for saddle in exact_flow(X, y)])[3]
+    check.over([third], lambda third: omp_picks(X, y, 3)[0] == [0, 1] and third == {0, 1})
     for draw, name in ((flow.gaussian, "Gaussian 20 × 12"), (flow.decaying, "decaying, 100 × 60")):
         check.measured(f"{name}, k = 2, 3, 4: {agreement_rates(draw, check.rng, max(check.cases // 5, 1))}")
 
