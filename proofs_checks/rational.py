@@ -215,20 +215,21 @@ def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
     return True
 
 
-def nonnegative(H: fmpq_mat) -> list[fmpq_mat]:
-    """Return the vertices of the set of minimisers of ½vᵀHv − 1ᵀv over v ≥ 0.
+def nonnegative(H: fmpq_mat, b: fmpq_mat | None = None) -> list[fmpq_mat]:
+    """Return the vertices of the set of minimisers of ½vᵀHv − bᵀv over v ≥ 0; b = 1 if it is not given.
 
     If H is nonsingular, this set is one point.
     """
-    return [v for B in _subsets(H.nrows()) if (v := _vertex(H, B)) is not None]
+    b = fmpq_mat(H.nrows(), 1, [1] * H.nrows()) if b is None else b
+    return [v for B in _subsets(H.nrows()) if (v := _vertex(H, b, B)) is not None]
 
 
 def _subsets(m: int) -> list[list[int]]:
-    return [[i for i in range(m) if bits >> i & 1] for bits in range(1, 2**m)]
+    return [[i for i in range(m) if bits >> i & 1] for bits in range(2**m)]
 
 
-def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
-    """Return the minimiser of ½vᵀHv − 1ᵀv over v ≥ 0 with support in B, or None.
+def _vertex(H: fmpq_mat, b: fmpq_mat, B: list[int]) -> fmpq_mat | None:
+    """Return the minimiser of ½vᵀHv − bᵀv over v ≥ 0 with support in B, or None.
 
     None means that the submatrix H_BB is singular, or that no minimiser has its support in B.
     """
@@ -237,10 +238,29 @@ def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
     if H_BB.det() == 0:
         return None
     v = fmpq_mat(m, 1)
-    for i, entry in zip(B, H_BB.solve(fmpq_mat(len(B), 1, [1] * len(B))).entries(), strict=True):
+    for i, entry in zip(B, H_BB.solve(fmpq_mat(len(B), 1, [b[i, 0] for i in B])).entries(), strict=True):
         v[i, 0] = entry
-    feasible = all(entry >= 0 for entry in v.entries()) and all(entry >= 1 for entry in (H * v).entries())
-    return v if feasible else None
+    slack = zip((H * v).entries(), b.entries(), strict=True)
+    return v if min(v.entries(), default=0) >= 0 and all(entry >= b_i for entry, b_i in slack) else None
+
+
+def signed_fits(X, y, S: Sequence[int], signs: dict[int, int], prices: Sequence[fmpq] = ()) -> list[fmpq_mat]:
+    """Return the minimisers β of ½‖y − Xβ‖² + Σ_j p_j|β_j| over s_jβ_j ≥ 0: the vertices of their set.
+
+    The coefficients of S may have any sign. Off S, only the j with a sign s_j in `signs` may be nonzero. The
+    prices p_j are in the order of `signs`, and zero if they are not given.
+    """
+    A, b, found = rational(X), rational(y), list[fmpq_mat]()
+    Z = off(A, S, signed(A, list(signs), list(signs.values())))
+    target = Z.transpose() * b - vector(prices or [fmpq(0)] * len(signs))
+    for v in nonnegative(Z.transpose() * Z, target):
+        beta = fmpq_mat(A.ncols(), 1)
+        for (j, sign), entry in zip(signs.items(), v.entries(), strict=True):
+            beta[j, 0] = sign * entry
+        for j, entry in zip(S, least_squares(columns(A, S), b - A * beta).entries(), strict=True):
+            beta[j, 0] = entry
+        found += [beta] * (beta not in found)
+    return found
 
 
 def real(q: fmpq) -> float:

@@ -18,15 +18,15 @@ If u has the support B and H_BB is nonsingular, then u_B = H_BB⁻¹b_B. The che
 a minimiser if u ≥ 0 and Hu ≥ b.
 """
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.rational import columns, exactly, inner, least_squares, off, rational, real, reals
+from proofs_checks.rational import columns, exactly, inner, least_squares, rational, real, reals, signed_fits
 from sparselin.ledger import HOLDS, claim, mutants
 from sparselin.testing import designs_with_margin, integer_designs, tied_designs
 
@@ -51,40 +51,8 @@ def minimisers(X, y, F, S, lam):
     The coefficients of the forced features F may have any sign, the others are ≥ 0. Every vertex of the set
     of solutions is among the solutions. All of them have the same residual.
     """
-    A, d = rational(X), X.shape[1]
-    signed = [j for j in range(d) if j not in F]
-    Z = off(A, F, columns(A, signed))
-    H = Z.transpose() * Z
-    b = (Z.transpose() * rational(y)).entries()
-    b = [b_j - (0 if j in S else lam) for j, b_j in zip(signed, b, strict=True)]
-    found = []
-    for B in (B for size in range(min(d, len(X)) + 1) for B in combinations(range(len(signed)), size)):
-        u = vertex(H, b, B)
-        if u is not None:
-            beta = fmpq_mat(d, 1)
-            for j, u_j in zip(signed, u.entries(), strict=True):
-                beta[j, 0] = u_j
-            for j, free in zip(
-                F, least_squares(columns(A, F), rational(y) - A * beta).entries(), strict=True
-            ):
-                beta[j, 0] = free
-            found.append(beta)
-    return found
-
-
-def vertex(H, b, B):
-    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 whose support is in the set B, or None.
-
-    None means that no minimiser has its support in B, or that the submatrix H_BB is singular.
-    """
-    H_BB, u = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B]), fmpq_mat(len(b), 1)
-    if B and H_BB.det() == 0:
-        return None
-    values = H_BB.solve(fmpq_mat(len(B), 1, [b[i] for i in B])).entries() if B else []
-    for i, value in zip(B, values, strict=True):
-        u[i, 0] = value
-    slack = zip((H * u).entries(), b, strict=True)
-    return u if min(values, default=0) >= 0 and all(Hu >= b_i for Hu, b_i in slack) else None
+    signs = {j: 1 for j in range(X.shape[1]) if j not in F}
+    return signed_fits(X, y, F, signs, [fmpq(0) if j in S else fmpq(lam) for j in signs])
 
 
 def window(X, r, c, lam_star, others):

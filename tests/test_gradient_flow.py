@@ -1,53 +1,12 @@
 """Gradient flow on w∘θ: events in rational arithmetic, a stiff solver at finite α, the LASSO, OMP."""
 
-import itertools
-from fractions import Fraction
-
 import numpy as np
 import pytest
-from fractional import dot, fractions, gram, solve
-from scipy.integrate import solve_ivp
 from sklearn.datasets import load_diabetes
 
 import sparselin as sl
-
-# An independent method: the events in rational arithmetic, and faces by enumeration of active sets
-
-
-def face(G, b, signs, S):
-    """All vertices of the solutions on a face: {j: β_j}, and c = Xᵀ(y − Xβ)."""
-    vertices, d = [], len(b)
-    F = [j for j in range(d) if signs[j] and j not in S]
-    for k in range(len(F) + 1):
-        for P in itertools.combinations(F, k):
-            J = [*S, *P]
-            beta = solve([[G[i][j] for j in J] for i in J], [b[i] for i in J])
-            if beta is None or any(signs[j] * beta[J.index(j)] <= 0 for j in P):
-                continue
-            c = [b[i] - sum(G[i][j] * v for j, v in zip(J, beta, strict=True)) for i in range(d)]
-            if all(signs[j] * c[j] <= 0 for j in F):
-                vertices.append((dict(zip(J, beta, strict=True)), c))
-    return vertices
-
-
-def exact_flow(X, y, S=()):
-    """The events (τ, s, c, support, number of vertices) in rational arithmetic."""
-    columns, y, d = fractions(X.T), fractions(y), X.shape[1]
-    G, b = gram(columns), [dot(x, y) for x in columns]
-    tau, s, signs, out = Fraction(0), [Fraction(0)] * d, [0] * d, []
-    ((_, c),) = face(G, b, signs, S)
-    while True:
-        steps = [((1 if c[j] > 0 else -1) - s[j]) / c[j] for j in range(d) if c[j]]
-        if not steps:
-            return out
-        tau += min(steps)
-        s = [v + min(steps) * w for v, w in zip(s, c, strict=True)]
-        signs = [int(v) if abs(v) == 1 else 0 for v in s]
-        vertices = face(G, b, signs, S)
-        c = vertices[0][1]
-        assert all(v[1] == c for v in vertices)
-        support = sorted({j for beta, _ in vertices for j in beta if j not in S})
-        out.append((tau, s, c, support, len(vertices)))
+from proofs_checks.flow import exact_flow, integrate
+from proofs_checks.rational import real, reals, vector
 
 
 def hard_design(seed):
@@ -73,35 +32,17 @@ def test_events_are_those_of_rational_arithmetic(block):
     for seed in range(100 * block, 100 * block + 100):
         X, y, S = hard_design(seed)
         X *= 2.0 ** np.random.default_rng(seed).integers(-most, most + 1, X.shape[1])
-        exact, path = exact_flow(X, y, S), sl.gradient_flow(X, y, forced=S)
+        exact, path = exact_flow(X, y, S)[1:], sl.gradient_flow(X, y, forced=S)
         assert path.status == sl.Status.COMPLETED, seed
         assert len(path) == len(exact), seed
-        for k, (tau, s, c, support, vertices) in enumerate(exact):
-            assert abs(path.tau[k] - tau) <= 1e-11 * tau, seed
-            errors = np.abs(path.s[k] - np.array(s, float))[path.features]
+        for k, saddle in enumerate(exact):
+            assert abs(path.tau[k] - real(saddle.tau)) <= 1e-11 * path.tau[k], seed
+            errors = np.abs(path.s[k] - reals(vector(saddle.s)))[path.features]
             assert errors.max() <= path.s_error[k] <= (1e-3 if most else 1e-10), seed
-            error = np.abs(X.T @ (y - X @ path.coef[k]) - np.array(c, float))
+            error = np.abs(X.T @ (y - X @ path.coef[k]) - reals(vector(saddle.c)))
             assert np.all(error <= 1e-11 * np.linalg.norm(X, axis=0) * np.linalg.norm(y)), seed
-            assert list(path.supports[k]) == support, seed
-            assert path.unique[k] == (vertices == 1), seed
-
-
-# An independent method: a stiff solver at finite α, with s as its state
-
-
-def integrate(X, y, log_alpha, taus):
-    """Solve ds/dτ = Xᵀ(y − Xβ) with β_i = (α²/2)·sinh(2s_i·log(1/α)), and return s at the times."""
-    L, G, b = -log_alpha, X.T @ X, X.T @ y
-
-    def part(s, sign):  # exp(2L(|s| − 1))/4, or its half with the other exponential
-        return np.exp(np.minimum(2 * L * (np.abs(s) - 1), 500)) * (1 + sign * np.exp(-4 * L * np.abs(s))) / 4
-
-    found = solve_ivp(
-        lambda t, s: b - G @ (np.sign(s) * part(s, -1)), (0, taus[-1]), np.zeros(len(b)), "LSODA", taus,
-        jac=lambda t, s: -G * (2 * L * part(s, 1)), rtol=1e-7, atol=1e-10,
-    )  # fmt: skip
-    assert found.success
-    return found.y.T
+            assert list(path.supports[k]) == saddle.support(S), seed
+            assert path.unique[k] == (len(saddle.vertices) == 1), seed
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -116,7 +57,7 @@ def test_a_stiff_solver_at_finite_alpha_tends_to_the_flow(seed):
     taus = np.linspace(0, path.tau[-1], 200)[1:]
     errors = []
     for log_alpha in (-30 * np.log(10), -100 * np.log(10)):
-        s = integrate(X, y, log_alpha, taus)
+        s = integrate(X, y, -log_alpha, taus) @ X
         errors.append(-log_alpha * np.abs(s - path.s_at(taus)).max())
     assert 0.5 * errors[0] <= errors[1] <= 2 * errors[0] <= 20
 
@@ -187,15 +128,6 @@ def test_the_restarted_flow_is_omp():
         assert path.status == (steps.status if len(steps) < X.shape[1] else path.status), seed
     with pytest.raises(ValueError, match="without restarts"):
         path.average(1.0)
-
-
-def test_the_order_for_orthogonal_columns_is_that_of_omp():
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.standard_normal((12, 9)))[0]
-    y = rng.standard_normal(12)
-    path, omp = sl.gradient_flow(Q, y), sl.omp(Q, y, 9)
-    assert path.supports == tuple(tuple(sorted(omp.support[: k + 1].tolist())) for k in range(9))
-    assert np.allclose(path.tau, 1 / omp.lam_star, rtol=1e-12)
 
 
 def test_times_and_values():
