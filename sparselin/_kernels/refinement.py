@@ -16,7 +16,7 @@ from sparselin._kernels import inner, kernel
 
 
 @intrinsic
-def _fused(typing, a, b, c):
+def _multiply_add(typing, a, b, c):
     """Return a·b + c, rounded once. Without such an instruction a function of the C library is called."""
     return float64(float64, float64, float64), lambda context, builder, signature, args: builder.fma(*args)
 
@@ -25,7 +25,7 @@ def _fused(typing, a, b, c):
 def _product(a, b):
     """Return the rounded product of a and b, and its rounding error, which is a float."""
     p = a * b
-    return p, _fused(a, b, -p)
+    return p, _multiply_add(a, b, -p)
 
 
 @inner(inline="always")

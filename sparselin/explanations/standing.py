@@ -24,7 +24,6 @@ class Standing(NamedTuple):
     ----------
     left, regression, shares, r2, gain, partial_r2 : as in an `Explanation`, whose fields have the same names.
     vanishes : whether X_j is zero up to rounding (with an intercept: constant).
-    measure : the name of the quantity r2 in the sentence, R² or D².
     """
 
     left: float
@@ -34,11 +33,10 @@ class Standing(NamedTuple):
     gain: float
     partial_r2: float
     vanishes: bool
-    measure: str = "R²"
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that an `Explanation` has too, as a dictionary from names to values."""
-        return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
+        return {name: value for name, value in self._asdict().items() if name != "vanishes"}
 
 
 class Course(NamedTuple):
