@@ -230,6 +230,26 @@ have : sq (X *m (b' - b)) == 0.
 by rewrite sq_eq0 mulmxBr subr_eq0 => /eqP.
 Qed.
 
+(* w proves that i is zero in every saddle of s. *)
+Lemma saddle_zero s b b' (w : 'cV[R]_n) i : saddle X y S s b -> saddle X y S s b' ->
+  (forall j, (j \in S) || (b j 0 != 0) -> corr X w j = 0) ->
+  (forall j, j \notin S -> `|s j| = 1 -> c b j = 0 -> 0 <= s j * corr X w j) ->
+  i \notin S -> 0 < s i * corr X w i -> b' i 0 = 0.
+Proof.
+move=> sad sad' orth pos iS wi; have E := saddles_fit sad sad'; have [_ sb' kkt'] := sad'.
+have term j : 0 <= (b' - b) j 0 * corr X w j.
+  have [/orth->|] := boolP ((j \in S) || (b j 0 != 0)); first by rewrite mulr0.
+  rewrite negb_or negbK => /andP[jS /eqP bj]; rewrite mxE [(- b) j 0]mxE bj subr0.
+  have [->|bj'] := eqVneq (b' j 0) 0; first by rewrite mul0r.
+  have [_ /(_ bj') sj] := sb' j jS; have [/(_ bj') cj _] := kkt' j jS.
+  by rewrite -(sgr_mul_norm (b' j 0)) -sj mulrAC mulr_ge0 // pos ?E // sj sg_norm1.
+have : \sum_j (b' - b) j 0 * corr X w j == 0 by rewrite -dot_mul mulmxBr E subrr dot0r.
+rewrite psumr_eq0 => [/allP/(_ i (mem_index_enum _))|j _]; last exact: term.
+have wi0 : corr X w i != 0 by apply: contraTneq wi => ->; rewrite mulr0 ltxx.
+rewrite /= mulf_eq0 (negbTE wi0) orbF mxE [(- b) i 0]mxE subr_eq0 => /eqP->.
+by apply/eqP; apply: contraNT wi0 => bi; rewrite orth // bi orbT.
+Qed.
+
 (* The saddles of s are a convex set. *)
 Lemma saddle_union s b b' : saddle X y S s b -> saddle X y S s b' ->
   exists2 b'', saddle X y S s b'' &

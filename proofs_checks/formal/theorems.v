@@ -3,10 +3,10 @@
    The definitions that a statement uses are in lasso.v (the objective, minimisers), residual.v (r, c, lambda*, T),
    window.v (the window, the dual polytope), active.v (A(S)), dual.v (projections), attention.v (equation (5)),
    runs.v (the two algorithms), subsets.v (leaves and trees), ridge.v (best subsets), flow.v (the flow), average.v (its
-   mean) and restart.v (the flow that restarts after each pick). *)
+   mean), restart.v (the flow that restarts after each pick) and agreement.v (the first picks of OMP). *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From sparselin Require Import ordered_field inner_product lasso residual existence window active single dual attention.
-From sparselin Require Import runs checker certificate subsets ridge flow average restart events.
+From sparselin Require Import runs checker certificate subsets ridge flow average restart events agreement.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -299,6 +299,12 @@ Theorem saddles_are_least_squares s v : (forall i, i \notin S -> `|s i| <= 1) ->
   on_face S s v /\ forall w, on_face S s w -> sq (y - X *m v) <= sq (y - X *m w).
 Proof. exact: saddleP. Qed.
 
+Theorem feature_is_zero s v v' (w : 'cV[R]_n) (i : 'I_d) : saddle X y S s v -> saddle X y S s v' ->
+  (forall j, (j \in S) || (v j 0 != 0) -> corr X w j = 0) ->
+  (forall j, j \notin S -> `|s j| = 1 -> corr X (y - X *m v) j = 0 -> 0 <= s j * corr X w j) ->
+  i \notin S -> 0 < s i * corr X w i -> v' i 0 = 0.
+Proof. exact: saddle_zero. Qed.
+
 (* The mean *)
 Theorem state_is_of_the_mean tau b m k t i : flow X y S tau b m -> in_piece tau m k t -> 0 < t ->
   state_at X y tau b k t i = t * corr X (y - X *m mean tau b k t) i.
@@ -371,6 +377,16 @@ Proof.
 split; first exact: flow_runP.
 by move/flow_runP; exact: sequential_lasso_run_omp.
 Qed.
+
+Theorem first_events_are_picks_of_omp (p : nat -> 'I_d) (rho : nat -> R) b k :
+  picks_with_ratios X y S p rho k -> fits_with_signs X y S p b k ->
+  (forall t, (t < k)%N -> 0 <= rho t) -> \prod_(t < k) (1 + rho t) < 2%:R ->
+  exists2 tau, flow X y S tau b k & forall t j, (t <= k)%N -> j \notin S ->
+    `|state X y tau b t j| = 1 <-> j \in picked S p t.
+Proof.
+move=> picks fits rho0 product; have [fl at_1] := first_events picks fits rho0 product.
+by exists (fun t => (arrival X y S p t).1).
+Qed.
 End Flow.
 
 Print Assumptions residual_exists_unique.
@@ -418,6 +434,7 @@ Print Assumptions flows_agree.
 Print Assumptions pieces_are_saddles.
 Print Assumptions saddles_begin_pieces.
 Print Assumptions saddles_are_least_squares.
+Print Assumptions feature_is_zero.
 Print Assumptions state_is_of_the_mean.
 Print Assumptions mean_is_of_the_lasso.
 Print Assumptions excess_of_the_mean.
@@ -430,3 +447,4 @@ Print Assumptions active_features_arrive_together.
 Print Assumptions forced_flow_is_projected.
 Print Assumptions flow_step_is_active.
 Print Assumptions restarted_flow_is_omp.
+Print Assumptions first_events_are_picks_of_omp.
