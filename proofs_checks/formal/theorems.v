@@ -3,10 +3,11 @@
    The definitions that a statement uses are in lasso.v (the objective, minimisers), residual.v (r, c, lambda*, T),
    window.v (the window, the dual polytope), active.v (A(S)), dual.v (projections), attention.v (equation (5)),
    runs.v (the two algorithms), subsets.v (leaves and trees), ridge.v (best subsets), flow.v (the flow), average.v (its
-   mean), restart.v (the flow that restarts after each pick) and agreement.v (the first picks of OMP). *)
+   mean), restart.v (the flow that restarts after each pick) and agreement.v (the first picks of OMP);
+   leaving.v has an example. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From sparselin Require Import ordered_field inner_product lasso residual existence window active single dual attention.
-From sparselin Require Import runs checker certificate subsets ridge flow average restart events agreement.
+From sparselin Require Import runs checker certificate subsets ridge flow average restart events agreement leaving.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -389,6 +390,11 @@ by exists (fun t => (arrival X y S p t).1).
 Qed.
 End Flow.
 
+Theorem mean_need_not_be_of_the_lasso :
+  flow leaving_X leaving_y set0 leaving_times leaving_coefs 3 /\
+  ~ minimiser leaving_X leaving_y set0 (leaving_times 3)^-1 (mean leaving_times leaving_coefs 2 (leaving_times 3)).
+Proof. by split; [exact: leaving_flow | exact: leaving_mean]. Qed.
+
 Print Assumptions residual_exists_unique.
 Print Assumptions minimisers_are.
 Print Assumptions minimisers_share.
@@ -448,3 +454,4 @@ Print Assumptions forced_flow_is_projected.
 Print Assumptions flow_step_is_active.
 Print Assumptions restarted_flow_is_omp.
 Print Assumptions first_events_are_picks_of_omp.
+Print Assumptions mean_need_not_be_of_the_lasso.
