@@ -2,10 +2,12 @@
 
    The definitions that a statement uses are in lasso.v (the objective, minimisers), residual.v (r, c, lambda*, T),
    window.v (the window, the dual polytope), active.v (A(S)), dual.v (projections), attention.v (equation (5)),
-   runs.v (the two algorithms), subsets.v (leaves and trees) and ridge.v (best subsets). *)
+   runs.v (the two algorithms), subsets.v (leaves and trees), ridge.v (best subsets), flow.v (the flow), average.v (its
+   mean), restart.v (the flow that restarts after each pick) and agreement.v (the first picks of OMP);
+   leaving.v has an example. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From sparselin Require Import ordered_field inner_product lasso residual existence window active single dual attention.
-From sparselin Require Import runs checker certificate subsets ridge.
+From sparselin Require Import runs checker certificate subsets ridge flow average restart events agreement leaving.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -268,6 +270,131 @@ have Gs := gram_symmetric X rho symmetric; have Gp := gram_semidefinite X psd rh
 exact: (certificate_sound Gs Gp stages ok fS Sk xS).
 Qed.
 
+(* 10. The flow *)
+Section Flow.
+Variables (R : realFieldType) (n d : nat) (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d}).
+Implicit Types (s : 'I_d -> R) (b : nat -> 'cV[R]_d) (v w : 'cV[R]_d).
+
+Theorem flows_exist (T : R) : 0 < T -> exists m tau b, flow X y S tau b m /\ tau m = T.
+Proof. exact: flow_exists. Qed.
+
+Theorem flows_agree tau tau' b b' m m' k k' t : flow X y S tau b m -> flow X y S tau' b' m' ->
+  in_piece tau m k t -> in_piece tau' m' k' t ->
+  (forall i, state_at X y tau b k t i = state_at X y tau' b' k' t i) /\
+  forall t', in_piece tau m k t' -> in_piece tau' m' k' t' -> t' < t -> X *m b k = X *m b' k'.
+Proof.
+move=> fl fl' pk pk'; split; first exact: (same_state fl fl' pk pk').
+by move=> t' pt pt' lt; exact: (same_fit fl fl' pt pt' pk pk' lt).
+Qed.
+
+Theorem pieces_are_saddles tau b m k t : flow X y S tau b m -> in_piece tau m k t -> t < tau k.+1 ->
+  saddle X y S (state_at X y tau b k t) (b k).
+Proof. by move=> fl pk lt; exact: (piece_is_saddle fl pk lt). Qed.
+
+Theorem saddles_begin_pieces s v : saddle X y S s v ->
+  exists2 h, 0 < h & subgradient S (fun i => s i + h * corr X (y - X *m v) i) v.
+Proof. exact: saddle_lasts. Qed.
+
+Theorem saddles_are_least_squares s v : (forall i, i \notin S -> `|s i| <= 1) ->
+  saddle X y S s v <->
+  on_face S s v /\ forall w, on_face S s w -> sq (y - X *m v) <= sq (y - X *m w).
+Proof. exact: saddleP. Qed.
+
+Theorem feature_is_zero s v v' (w : 'cV[R]_n) (i : 'I_d) : saddle X y S s v -> saddle X y S s v' ->
+  (forall j, (j \in S) || (v j 0 != 0) -> corr X w j = 0) ->
+  (forall j, j \notin S -> `|s j| = 1 -> corr X (y - X *m v) j = 0 -> 0 <= s j * corr X w j) ->
+  i \notin S -> 0 < s i * corr X w i -> v' i 0 = 0.
+Proof. exact: saddle_zero. Qed.
+
+(* The mean *)
+Theorem state_is_of_the_mean tau b m k t i : flow X y S tau b m -> in_piece tau m k t -> 0 < t ->
+  state_at X y tau b k t i = t * corr X (y - X *m mean tau b k t) i.
+Proof. by case=> tau0 _ _ t0; apply: state_mean; rewrite // gt_eqF. Qed.
+
+Theorem mean_is_of_the_lasso tau b m k t : flow X y S tau b m -> in_piece tau m k t -> 0 < t ->
+  minimiser X y S t^-1 (mean tau b k t) <->
+  forall i, i \notin S -> mean tau b k t i 0 != 0 ->
+    state_at X y tau b k t i = Num.sg (mean tau b k t i 0).
+Proof. by move=> fl pk t0; exact: (mean_is_lasso fl pk t0). Qed.
+
+Theorem excess_of_the_mean tau b m k t w : flow X y S tau b m -> in_piece tau m k t -> 0 < t ->
+  let e := mean tau b k t in
+  objective X y S t^-1 e - objective X y S t^-1 w <=
+  t^-1 * \sum_(i | i \notin S) `|e i 0| * (1 - state_at X y tau b k t i * Num.sg (e i 0)).
+Proof. by move=> fl pk t0; exact: (mean_excess fl pk t0 w). Qed.
+
+Theorem steady_mean_is_of_the_lasso tau b m k t : flow X y S tau b m -> in_piece tau m k t -> 0 < t ->
+  (forall i l, i \notin S -> (l <= k)%N -> b l i 0 != 0 ->
+    state_at X y tau b k t i = Num.sg (b l i 0)) ->
+  minimiser X y S t^-1 (mean tau b k t).
+Proof. by move=> fl pk t0; exact: (mean_of_steady_flow fl pk t0). Qed.
+
+Theorem mean_is_of_the_lasso_throughout tau b m : flow X y S tau b m ->
+  (forall k t, in_piece tau m k t -> 0 < t -> minimiser X y S t^-1 (mean tau b k t)) <->
+  no_coordinate_leaves X y S tau b m.
+Proof. by move=> fl; exact: (mean_is_lasso_throughout fl). Qed.
+
+Theorem lasso_path_is_the_mean tau b m : tau 0%N = 0 -> (forall k, (k < m)%N -> tau k < tau k.+1) ->
+  (forall k t, in_piece tau m k t -> 0 < t -> minimiser X y S t^-1 (mean tau b k t)) ->
+  flow X y S tau b m <-> never_falls S tau b m.
+Proof. by move=> tau0 increasing min; exact: (lasso_is_mean_of_flow tau0 increasing min). Qed.
+
+(* The first event *)
+Theorem flow_before_the_first_event tau b m k t i : flow X y S tau b m -> in_piece tau m k t ->
+  t * lambda_star X S y <= 1 -> state_at X y tau b k t i = t * correlation X S y i.
+Proof. by move=> fl pk early; exact: (state_until fl i pk early). Qed.
+
+Theorem first_event tau b m k : flow X y S tau b m -> (k < m)%N ->
+  (forall l, (l < k)%N -> zero_off S (b l)) -> ~ zero_off S (b k) ->
+  [/\ 0 < lambda_star X S y, tau k = (lambda_star X S y)^-1,
+      forall i, i \notin S -> `|state X y tau b k i| = 1 <-> i \in tied X S y
+    & forall i, i \notin S -> b k i 0 != 0 -> active X y S i].
+Proof.
+move=> fl km before event; have [L0 tL] := event_time fl km before event.
+split=> // [|i iS|i iS bi]; last by have /sequential_lasso_stepP[] := event_step fl km before event iS bi.
+  by rewrite -[LHS]mulr1 -(mulfV (_ : lambda_star X S y != 0)) ?mulrA ?tL ?mul1r // gt_eqF.
+exact: (event_tied fl km before event iS).
+Qed.
+
+Theorem active_features_arrive_together (A : {set 'I_d}) : 0 < lambda_star X S y ->
+  (forall i, i \in A -> active X y S i) ->
+  exists tau b, [/\ flow X y S tau b 2, zero_off S (b 0%N) & forall i, i \in A -> b 1%N i 0 != 0].
+Proof. by move=> L0; exact: event_is_wide. Qed.
+
+(* The flow that restarts *)
+Theorem forced_flow_is_projected tau b m : flow X y S tau b m ->
+  flow (residuals X S) (residual X S y) set0 tau (fun k => drop S (b k)) m /\
+  forall k t i, (k < m)%N ->
+    state_at (residuals X S) (residual X S y) tau (fun k => drop S (b k)) k t i = state_at X y tau b k t i.
+Proof. exact: forced_is_projected. Qed.
+
+Theorem flow_step_is_active (i : 'I_d) :
+  flow_step X y S i <-> 0 < lambda_star X S y /\ active X y S i.
+Proof. by rewrite flow_stepP; exact: sequential_lasso_stepP. Qed.
+
+Theorem restarted_flow_is_omp (p : seq 'I_d) :
+  (flow_run X y S p <-> sequential_lasso_run X y S p) /\ (flow_run X y S p -> omp_run X y S p).
+Proof.
+split; first exact: flow_runP.
+by move/flow_runP; exact: sequential_lasso_run_omp.
+Qed.
+
+Theorem first_events_are_picks_of_omp (p : nat -> 'I_d) (rho : nat -> R) b k :
+  picks_with_ratios X y S p rho k -> fits_with_signs X y S p b k ->
+  (forall t, (t < k)%N -> 0 <= rho t) -> \prod_(t < k) (1 + rho t) < 2%:R ->
+  exists2 tau, flow X y S tau b k & forall t j, (t <= k)%N -> j \notin S ->
+    `|state X y tau b t j| = 1 <-> j \in picked S p t.
+Proof.
+move=> picks fits rho0 product; have [fl at_1] := first_events picks fits rho0 product.
+by exists (fun t => (arrival X y S p t).1).
+Qed.
+End Flow.
+
+Theorem mean_need_not_be_of_the_lasso :
+  flow leaving_X leaving_y set0 leaving_times leaving_coefs 3 /\
+  ~ minimiser leaving_X leaving_y set0 (leaving_times 3)^-1 (mean leaving_times leaving_coefs 2 (leaving_times 3)).
+Proof. by split; [exact: leaving_flow | exact: leaving_mean]. Qed.
+
 Print Assumptions residual_exists_unique.
 Print Assumptions minimisers_are.
 Print Assumptions minimisers_share.
@@ -308,3 +435,23 @@ Print Assumptions largest_sum_is_a_bound.
 Print Assumptions largest_sum_is_attained.
 Print Assumptions all_subsets_are_covered.
 Print Assumptions subset_certificates_are_sound.
+Print Assumptions flows_exist.
+Print Assumptions flows_agree.
+Print Assumptions pieces_are_saddles.
+Print Assumptions saddles_begin_pieces.
+Print Assumptions saddles_are_least_squares.
+Print Assumptions feature_is_zero.
+Print Assumptions state_is_of_the_mean.
+Print Assumptions mean_is_of_the_lasso.
+Print Assumptions excess_of_the_mean.
+Print Assumptions steady_mean_is_of_the_lasso.
+Print Assumptions mean_is_of_the_lasso_throughout.
+Print Assumptions lasso_path_is_the_mean.
+Print Assumptions flow_before_the_first_event.
+Print Assumptions first_event.
+Print Assumptions active_features_arrive_together.
+Print Assumptions forced_flow_is_projected.
+Print Assumptions flow_step_is_active.
+Print Assumptions restarted_flow_is_omp.
+Print Assumptions first_events_are_picks_of_omp.
+Print Assumptions mean_need_not_be_of_the_lasso.
