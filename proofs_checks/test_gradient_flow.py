@@ -96,7 +96,7 @@ def follows(found, path, S):
     )
 
 
-@claim("ours-flow-events", THEOREM[2], "proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
+@claim("ours-flow-events", THEOREM[2], "formal, proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
 @mutants("sl.gradient_flow", "exact_flow")
 def test_the_flow_goes_from_event_to_event(check):
     """The flow (F) has one solution s, and one Xβ: from each event follow s + Δc to the first Δ > 0 at which
@@ -110,6 +110,8 @@ def test_the_flow_goes_from_event_to_event(check):
 
     Consequences: s, Xβ and the times of the events are unique. β is unique if the columns of {i : |s_i| = 1}
     are independent. `sl.gradient_flow` has these events, and the largest support of a solution.
+
+    In Coq: flows_exist, flows_agree, pieces_are_saddles, saddles_begin_pieces, saddles_are_least_squares
     """
 
     def right(X, y, S):
@@ -169,7 +171,7 @@ def test_the_limit_of_small_initial_values(check):
     )
 
 
-@claim("ours-flow-average", THEOREM[4], "proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
+@claim("ours-flow-average", THEOREM[4], "formal, proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
 @mutants("sl.gradient_flow", "exact_flow")
 def test_the_time_average_and_the_lasso(check):
     """The average β̄ = (1/τ)∫₀^τ β of the flow (F) satisfies s(τ) = τ·Xᵀ(y − Xβ̄). It minimises ½‖y − Xβ‖² +
@@ -180,6 +182,8 @@ def test_the_time_average_and_the_lasso(check):
     the conditions on s and β are then for i ∉ S.
 
     Consequences: `FlowPath.average` has β̄, and the features whose signs differ.
+
+    In Coq: state_is_of_the_mean, mean_is_of_the_lasso; mean_need_not_be_of_the_lasso is a counterexample
     """
     seen = [0, 0]
 
@@ -211,7 +215,14 @@ def lasso_rates(rng, count):
     return never, monotone
 
 
-@claim("ours-flow-average-path", THEOREM[4], "proof, exact, float", HOLDS, tolerance=ROUNDING, ci_cases=30)
+@claim(
+    "ours-flow-average-path",
+    THEOREM[4],
+    "formal, proof, exact, float",
+    HOLDS,
+    tolerance=ROUNDING,
+    ci_cases=30,
+)
 @mutants("sl.lasso_path", "exact_flow", "fall", "leaving")
 def test_for_which_times_the_average_is_the_path_of_the_lasso(check):
     """For each T the following are equivalent: the average (1/τ)∫₀^τ β of the flow (F) minimises ½‖y − Xβ‖² +
@@ -224,6 +235,8 @@ def test_for_which_times_the_average_is_the_path_of_the_lasso(check):
 
     Consequences: If no |β_i(λ)| falls as λ decreases, the average is the LASSO for all τ. This is how we read
     the monotone path that Berthier (2025) assumes.
+
+    In Coq: mean_is_of_the_lasso_throughout, lasso_path_is_the_mean
     """
 
     def together(X, y):
@@ -253,7 +266,7 @@ def duality_gap(s, beta, lam):
     return lam * sum((abs(b) - s_i * b for s_i, b in zip(s, beta.entries(), strict=True)), fmpq(0))
 
 
-@claim("ours-flow-excess", THEOREM[5], "proof, exact, float", HOLDS, tolerance=ROUNDING, ci_cases=30)
+@claim("ours-flow-excess", THEOREM[5], "formal, proof, exact, float", HOLDS, tolerance=ROUNDING, ci_cases=30)
 @mutants("sl.gradient_flow", "duality_gap", "exact_flow")
 def test_the_excess_of_the_average(check):
     """At λ = 1/τ the average β̄ of the flow (F) and the dual point y − Xβ̄ have the duality gap G =
@@ -264,6 +277,8 @@ def test_the_excess_of_the_average(check):
     sign β_i where β_i ≠ 0. The check has s, β̄ and G in fractions, and β from `sl.lasso_path`.
 
     Consequences: `FlowPath.average(τ).excess` is G.
+
+    In Coq: excess_of_the_mean, which has the upper bound G
     """
     shares = []
 
@@ -324,7 +339,7 @@ def test_the_smallest_unit_columns_of_which_one_leaves(check):
     check.over((flow.equal_lengths(check.rng) for _ in range(check.cases)), spread(stays))
 
 
-@claim("ours-flow-first", THEOREM[7], "proof, exact", HOLDS, ci_cases=30)
+@claim("ours-flow-first", THEOREM[7], "formal, proof, exact", HOLDS, ci_cases=30)
 @mutants("sl.gradient_flow", "sl.first_entry", "exact_flow", "segment")
 def test_the_first_event_under_ties(check):
     """The first event of the flow is at τ = 1/λ*. After it the solutions β off S are λ* times the solutions v
@@ -334,6 +349,8 @@ def test_the_first_event_under_ties(check):
     Hypotheses: r is the residual of least squares on the forced features S, λ* = ‖Xᵀr‖∞ > 0, and T is the set
     of the features that attain λ*. Z has the columns sign(c_i)P_S^⊥X_i, i ∈ T, and P_S^⊥ projects off X_S. In
     the check T has at most five features.
+
+    In Coq: flow_before_the_first_event, first_event, active_features_arrive_together
     """
 
     def enters(X, y, S):
@@ -350,7 +367,7 @@ def test_the_first_event_under_ties(check):
     check.forall(open_steps(5, 5, 2), spread(enters))
 
 
-@claim("ours-flow-restarted", THEOREM[7], "proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
+@claim("ours-flow-restarted", THEOREM[7], "formal, proof, exact", HOLDS, tolerance=ROUNDING, ci_cases=30)
 @mutants("sl.gradient_flow", "sl.sequential_lasso", "segment")
 def test_the_restarted_flow_is_omp(check):
     """If the flow restarts after each event, with its pick among the forced features S, then it picks a
@@ -361,6 +378,8 @@ def test_the_restarted_flow_is_omp(check):
     Hypotheses: The pick is the lowest index of the support after the event. A(S) is the set of features that
     are nonzero in some LASSO solution just below λ*, if S is not penalised. The columns of the first S are
     independent. In the check at most five features attain λ*.
+
+    In Coq: restarted_flow_is_omp, flow_step_is_active, forced_flow_is_projected
     """
 
     def picks(X, y, S):
@@ -390,7 +409,7 @@ def agreement_rates(draw, rng, count):
     return ", ".join(word.format(*row) for word, row in zip(words, found, strict=True)) + f" of {count}"
 
 
-@claim("ours-flow-omp", THEOREM[8], "proof, exact", HOLDS, ci_cases=30)
+@claim("ours-flow-omp", THEOREM[8], "formal, proof, exact", HOLDS, ci_cases=30)
 @mutants("sl.gradient_flow", "exact_flow", "omp_picks", "edge_case")
 def test_when_the_flow_picks_as_omp(check):
     """Let c^t be the correlations at step t of OMP, λ_t the largest |c_j^t|, and ρ_tλ_t the second largest of
@@ -404,6 +423,8 @@ def test_when_the_flow_picks_as_omp(check):
 
     Hypotheses: X and y are arbitrary. The flow is ds/dτ = c = Xᵀ(y − Xβ), s(0) = 0, |s_i| ≤ 1, and s_i = sign
     β_i where β_i ≠ 0. In an event some |s_i| reaches 1. The check of the last sentence has ρ in sixteenths.
+
+    In Coq: first_events_are_picks_of_omp, for the condition with the product
     """
 
     def agree(X, y):
