@@ -11,8 +11,9 @@ from .attention.sequential import sequential_attention as sequential_attention
 from .attention.softmax_penalty import q as q
 from .attention.softmax_penalty import softmax_penalty as softmax_penalty
 from .certificates.certify import Certificate as Certificate
-from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
+from .certificates.flow import FlowCertificate as FlowCertificate
+from .certificates.form import Verification as Verification
 from .certificates.subsets import SubsetCertificate as SubsetCertificate
 from .certificates.subsets import SubsetVerification as SubsetVerification
 from .explanations.explain import explain as explain

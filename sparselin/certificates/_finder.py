@@ -7,9 +7,11 @@ there is no rounding, and every comparison is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.nonnegative import NonnegativeStep
@@ -17,17 +19,19 @@ from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescale, step_name
 
 try:
-    from flint import fmpq, fmpq_mat
+    from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 except ModuleNotFoundError as error:
     if error.name != "flint":
         raise
     raise ModuleNotFoundError(
-        "certify needs python-flint, which is not installed: pip install 'sparselin[verify]'",
+        "certify, and the check of a flow in balls, need python-flint, which is not installed: "
+        "pip install 'sparselin[verify]'",
         name="flint",
     ) from None
 
 Matrix: TypeAlias = Any  # fmpq_mat; python-flint has no annotations
 Vector: TypeAlias = list[Any]  # of fmpq
+BALLS = arb, arb_mat, ctx  # for the check of a flow in balls
 
 
 class Finder:
@@ -130,6 +134,35 @@ class Finder:
             basis=tuple(fractions(a) for a, _, _ in columns),
             squares=tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns)),
         )
+
+    def flow(self, S: Indices) -> Iterator[tuple[Any, ...]]:
+        """Follow the flow without weight decay, with β_S at least squares, until it rests.
+
+        Yields, for τ = 0 and after each event, `support`, `tau`, `coef` and `farkas` of `FlowSaddle`; τ and s
+        (d,) in float64; whether β is unique; and whether the flow rests.
+
+        The solutions u on a face are bounded, as `largest_support` requires: s = Xᵀq for some q orthogonal to
+        the columns of S, so Σ u_i = ⟨Zu, q⟩, and Zu is the same for all solutions.
+        """
+        goal, r = self._project(S, self.y)
+        start = times(self.Xt, r.entries())
+        tau, s = fmpq(0), [fmpq(0)] * self.d
+        while True:
+            signs = {j: int(v.p) for j, v in enumerate(s) if abs(v) == 1}
+            size = [sign * start[j] for j, sign in signs.items()]
+            u, rate, Zu, farkas = self._direction(S, tuple(signs), tuple(signs.values()), size)
+            beta = {j: sign * v for (j, sign), v in zip(signs.items(), u, strict=True) if v > 0}
+            coef = fractions([*(goal + column(rate)).entries(), *beta.values()])
+            X_J, support = block(self.X, self.rows, (*S, *beta)), tuple(beta)
+            c = times(self.Xt, (r - column(Zu)).entries())
+            waits = [((1 if v > 0 else -1) - s_j) / v for s_j, v in zip(s, c, strict=True) if v != 0]
+            time = fractions([tau])[0] * self.numbers.coef_unit * self.numbers.x_unit**2
+            state = support, time, tuple(v / self.numbers.coef_unit for v in coef), farkas, float(time)
+            yield *state, np.array([*map(_float, s)]), (X_J.transpose() * X_J).det() != 0, not waits
+            if not waits:
+                return
+            step = min(waits)
+            tau, s = tau + step, [s_j + step * v for s_j, v in zip(s, c, strict=True)]
 
     def X_column(self, j: int) -> Vector:
         """Return the column X_j as a list."""

@@ -8,47 +8,24 @@ statement about columns scaled to length 1 compares squares of ratios, which are
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import nonnegative, ols
+from sparselin.certificates import form, nonnegative, ols
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificates.form import CLAIMS, form_fault, has_intercept
+from sparselin.certificates.flow import certify_flow
+from sparselin.certificates.form import CLAIMS, Verification
 from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import FloatArray, SelectionPath
+from sparselin.results import FloatArray, FlowPath, SelectionPath
 
 Steps: TypeAlias = tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...] | tuple[OlsStep, ...]
-_FORMAT = "sparselin certificate 1"
-_T = TypeVar("_T")
-
-
-@dataclasses.dataclass(frozen=True)
-class Verification:
-    """The result of checking a certificate; its truth value is `holds`.
-
-    Attributes
-    ----------
-    holds : whether every condition is met.
-    steps : the number of steps of the certificate.
-    failures : the conditions that are not met, one sentence each.
-    """
-
-    holds: bool
-    steps: int
-    failures: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return self.holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,23 +126,16 @@ class Certificate:
         ------
         TypeError, ValueError : invalid X or y (see `Problem`), or a Gram problem.
         """
-        X, y = _data(self._problem(X, y))
+        X, y = form.problem_data(form.problem_of(self.shape, self.forced, X, y))
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         steps = len(fields["steps"]) if isinstance(fields["steps"], tuple) else 0
-        if fault := form_fault(*X.shape, **fields):
+        if fault := form.form_fault(*X.shape, **fields):
             return Verification(False, steps, (fault,))
-        if _digest(X, y, self.normalized) != self.sha256:
+        if form.digest(X, y, self.normalized) != self.sha256:
             fault = "bound to other data: the digest of X, y and `normalized` differs"
             return Verification(False, steps, (fault,))
         failures = tuple(self._failures(X, y, exact))
         return Verification(not failures, steps, failures)
-
-    def _problem(self, X: Any, y: ArrayLike | None) -> Problem:
-        """Return X and y as a `Problem`, with an intercept if the certificate is about one."""
-        problem = as_problem(X, y)
-        if problem.is_plain and has_intercept(problem.n, problem.d, self.shape, self.forced):
-            return Problem(problem.X, problem.y, intercept=True)
-        return problem
 
     def _failures(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
         numbers: Arithmetic = Exact(X, y, self.normalized) if exact else Rounded(X, y, self.normalized)
@@ -216,7 +186,7 @@ class Certificate:
         rocq.check_expressible(filename, self.claim, self.normalized, self.steps)
         if not (check := self.verify(X, y, exact=True)):
             raise ValueError(f"the certificate does not hold for X and y: {check.failures[0]}")
-        data, response = _data(self._problem(X, y))
+        data, response = form.problem_data(form.problem_of(self.shape, self.forced, X, y))
         steps = cast("tuple[StepCertificate, ...]", self.steps)
         rocq.write(filename, data, response, self.claim, self.forced, steps)
 
@@ -229,7 +199,7 @@ class Certificate:
         >>> Certificate.from_json(certificate.to_json()) == certificate
         True
         """
-        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, default=_hexadecimal)
+        return form.write_json(self, form.FORMAT)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -237,38 +207,23 @@ class Certificate:
 
         Raises TypeError if `text` is not a string, and ValueError if it is not such a certificate.
         """
-        if not isinstance(text, (str, bytes, bytearray)):
-            raise TypeError(f"text must be a string that `to_json` returned; got {type(text).__name__}")
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
-        if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
-            raise ValueError(f'this text is no {_FORMAT!r}: it must be an object with that "format"')
-        try:
-            made = _from_fields(cls, fields)
-            for name in ("shape", "forced", "steps"):
-                if not isinstance(fields[name], list):
-                    raise ValueError(f"{name!r} must be a list; got {type(fields[name]).__name__}")
-            steps: Any = tuple(_from_fields(CLAIMS[made.claim], step) for step in made.steps)
-        except (ValueError, TypeError, AttributeError, ArithmeticError, KeyError) as error:
-            raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
-        return dataclasses.replace(made, steps=steps)
+        return form.read_json(cls, text, form.FORMAT, "steps", lambda made: CLAIMS[made.claim])
 
 
 @takes_problem
 def certify(
     X: Any,
     y: ArrayLike | None,
-    path: SelectionPath,
+    path: SelectionPath | FlowPath,
     *,
     normalized: bool = False,
     claim: str = "sequential_lasso",
-) -> Certificate:
+) -> Any:
     """Prove in rational arithmetic that each pick of a path is one that the method may make.
 
-    Let S be the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
-    computed exactly. The methods may pick
+    A path of `gradient_flow` has events in place of picks; the last paragraph is about it. Let S be the
+    features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all computed
+    exactly. The methods may pick
 
     - Sequential LASSO: a feature of A(S) ⊆ T. Let S̄ be the features outside S. A(S) consists of the features
       that are nonzero in some solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3
@@ -292,30 +247,41 @@ def certify(
     index. If another feature has, exactly, a larger |c_j| for R, `certify` refutes the pick with a
     ValueError.
 
+    For a `FlowPath` that was not restarted, the certificate proves the times of the events, Xβ and the
+    largest supports (`FlowCertificate.verify` explains why). It is found in rationals if n·d + 2dΣ(|S| +
+    |support|) ≤ 2²⁰, with the sum over the saddles. Longer paths are proved in Arb balls, intervals of 256 or
+    1024 bits that contain the numbers; then the certificate states the supports only, and its check needs
+    python-flint too. Balls decide strict inequalities. So a tie (copies of a feature, for example) or
+    dependent columns of a support raise ValueError, which a smaller `max_events` may avoid. Whether β is
+    least squares at the end is decided exactly, whatever the `status` of the path.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense,
         which raises MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a
         `Problem` with weights is certified for its weighted rows.
-    path : the path of `omp`, `sequential_lasso` or any other method. If it has an intercept, the certificate
-        is about X with a last column of ones, which is forced. A path of standardized columns has no
-        certificate, because standard deviations are rounded.
+    path : the path of `omp`, `sequential_lasso`, `gradient_flow` or any other method. If it has an intercept,
+        the certificate is about X with a last column of ones, which is forced. A path of standardized columns
+        has no certificate, because standard deviations are rounded.
     normalized : True if the path was computed on X with every column divided by its norm. Floats cannot
-        represent these quotients; the certificate is about the exact quotients.
+        represent these quotients; the certificate is about the exact quotients. Not for a `FlowPath`.
     claim : the statement to prove about each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T
         (A(S) is recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
-        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`.
+        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`. Not for a `FlowPath`.
 
     Returns
     -------
-    Certificate, which proves every pick after the forced ones, and can be checked and stored.
+    Certificate, which proves every pick after the forced ones, and can be checked and stored; or
+    FlowCertificate, which proves every event of a `FlowPath`.
 
     Raises
     ------
     ModuleNotFoundError : python-flint is not installed.
     TypeError, ValueError : invalid data, a path on another number of features, an unknown claim, or a Gram
         problem. The error is also raised if a pick is refuted (λ* = 0, or the pick is not in T, or not in
-        A(S)) or if forced columns are dependent; the message names the step.
+        A(S)) or if forced columns are dependent; the message names the step. An event of a `FlowPath` is
+        refuted if its support or `unique` is wrong, s is wrong by more than `s_error`, or τ by more than the
+        largest `s_error` so far + √eps, relative to τ.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -325,13 +291,20 @@ def certify(
     (0, Fraction(4, 1), (Fraction(2, 1),), Fraction(1, 2), Fraction(1, 1))
     >>> bool(certificate.verify(X, y, exact=True)), certificate.verify(X, [2.0, 1.5]).failures
     (True, ('bound to other data: the digest of X, y and `normalized` differs',))
+    >>> events = certify(X, y, sl.gradient_flow(X, y))
+    >>> bool(events.verify(X, y)), [(saddle.tau, saddle.support) for saddle in events.saddles]
+    (True, [(Fraction(0, 1), ()), (Fraction(1, 2), (0,)), (Fraction(1, 1), (0, 1, 2))])
     """
     from sparselin.certificates._finder import Finder
 
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {tuple(CLAIMS)}; got {claim!r}")
     problem, support, n_forced = _read_path(X, y, path)
-    data, response = _data(problem)
+    data, response = form.problem_data(problem)
+    if isinstance(path, FlowPath):
+        if normalized or claim != "sequential_lasso":
+            raise ValueError("`normalized` and `claim` are about picks. Leave them out for a FlowPath")
+        return certify_flow(data, response, support, path)
     finder = Finder(Exact(data, response, bool(normalized)))
     picks = range(n_forced, len(support))
     steps: Steps
@@ -342,7 +315,7 @@ def certify(
     else:
         steps = tuple(finder.step(support[:t], support[t], claim) for t in picks)
     return Certificate(
-        sha256=_digest(data, response, bool(normalized)),
+        sha256=form.digest(data, response, bool(normalized)),
         shape=(data.shape[0], data.shape[1]),
         normalized=bool(normalized),
         claim=claim,
@@ -361,14 +334,15 @@ def _refutations(
     return refutations(step, num)
 
 
-def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
+def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices, int]:
     """Check that a path belongs to X and y.
 
     Returns the problem, the support, and the number of forced features. With an intercept, the column of ones
-    comes first in the support, and counts as forced.
+    comes first in the support, and counts as forced. For a `FlowPath` the forced features take the place of
+    the support.
     """
-    if not isinstance(path, SelectionPath):
-        raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
+    if not isinstance(path, (SelectionPath, FlowPath)):
+        raise TypeError(f"path must be a SelectionPath or a FlowPath; got {type(path).__name__}")
     if path.standardized:
         raise ValueError(
             "a path of standardized columns has no certificate, because standard deviations are rounded. "
@@ -381,6 +355,8 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
         )
     if path.with_intercept != (problem.design.ones is not None):
         raise ValueError("path and Problem must both have an intercept, or neither")
+    if isinstance(path, FlowPath):
+        return problem, tuple(problem.with_ones(path.forced).tolist()), 0
     forced = np.isnan(path.lam_star)
     n_forced = int(forced.sum())
     if forced[n_forced:].any():
@@ -389,63 +365,3 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
         )
     S = problem.with_ones(path.support)
     return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)
-
-
-def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return X and y without rounding, dense, in float64. For a compressed problem, X is its factor."""
-    factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
-    X = problem.exact_columns() if factor is None else factor
-    if X is None:
-        raise ValueError(
-            "a Gram problem has no certificate, because it holds a rounded Cholesky factor, not the design. "
-            "Pass X and y"
-        )
-    return X, problem.double_y
-
-
-def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
-    """Return the SHA-256 digest of the data: a header, X by rows, and y, as little-endian float64.
-
-    −0 counts as 0.
-    """
-    digest = hashlib.sha256(f"{_FORMAT}: {X.shape[0]} {X.shape[1]} {normalized:d}\n".encode())
-    for part in (X, y):
-        digest.update(np.ascontiguousarray(part + 0.0, "<f8").tobytes())
-    return digest.hexdigest()
-
-
-def _hexadecimal(value: Any) -> str:
-    """Write a fraction as "p/q" in hexadecimal.
-
-    Decimals are not used, because Python refuses to convert integers of more than some thousand decimal
-    digits.
-    """
-    if not isinstance(value, Fraction):
-        raise TypeError(f"a certificate cannot hold a {type(value).__name__}")
-    return f"{value.numerator:x}/{value.denominator:x}"
-
-
-def _from_fields(cls: type[_T], fields: Any) -> _T:
-    """Make a dataclass of type `cls` from a JSON object.
-
-    Raises ValueError if the object lacks fields of the dataclass or has others.
-    """
-    if not isinstance(fields, dict):
-        raise ValueError(f"{cls.__name__} must be an object; got {type(fields).__name__}")
-    names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    for name in sorted(names ^ set(fields)):
-        raise ValueError(f"{cls.__name__} {'lacks the field' if name in names else 'has no field'} {name!r}")
-    keep = {"sha256", "claim", "steps"}
-    return cls(**{name: value if name in keep else _parse(value) for name, value in fields.items()})
-
-
-def _parse(value: Any) -> Any:
-    """Turn lists into tuples, and texts "p/q" in hexadecimal into fractions, at any depth."""
-    if isinstance(value, list):
-        return tuple(_parse(entry) for entry in value)
-    if isinstance(value, str):
-        numerator, slash, denominator = value.partition("/")
-        if not slash:
-            raise ValueError(f'a fraction must be "p/q" in hexadecimal; got {value[:40]!r}')
-        return Fraction(int(numerator, 16), int(denominator, 16))
-    return value
