@@ -27,7 +27,7 @@ SETTINGS = VerificationSettings(claim="flow")
 
 
 def test_the_solver_agrees_with_a_closed_form_and_with_another_solver():
-    """With one column, sinh(2Ls) tends to 2y/(α²x); before 1/λ*, s = τλ*."""
+    """Compare with sinh(2Ls) → 2y/(α²x) for one column, and s = τλ* before 1/λ*."""
     L, times = 50.0, np.array([0.1, 0.2, 100.0])
     s = integrate(np.array([[0.5]]), np.array([3.0]), L, times, 1e-10)[:, 0]
     assert np.allclose(s[:2], [0.15, 0.3], rtol=1e-9)
@@ -43,7 +43,7 @@ def test_the_solver_agrees_with_a_closed_form_and_with_another_solver():
 
 
 def test_the_bound_is_its_formula():
-    """Against quadrature of φ on three orthogonal columns, and the maximum in φ on a grid."""
+    """Compare with quadrature of φ on three orthogonal columns, and the maximum in φ on a grid."""
     path, end = sl.gradient_flow(np.eye(3), [1.0, -0.3, 0.01]), 5.0
     x = np.linspace(0, 30, 3_000_001)
 
@@ -60,7 +60,7 @@ def test_the_bound_is_its_formula():
 
 
 def hard_designs():
-    """Ties, duplicates, dependent and nearly dependent columns, exact fits, other scales, no correlation."""
+    """Yield ties, duplicates, (nearly) dependent columns, exact fits, other scales, no correlation."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((8, 6)), rng.standard_normal(8)
     I = rng.integers(-1, 2, (6, 9)).astype(float)
@@ -93,7 +93,7 @@ def test_small_designs_of_each_ensemble_agree(name):
 
 
 def keeping(X, y, restart=False):
-    """No feature leaves: β is least squares on all features so far, and s follows."""
+    """Compute a flow in which no feature leaves: β is least squares on all features so far, and s follows."""
     path = sl.gradient_flow(X, y, restart=restart)
     coef, S = np.zeros((len(path) + 1, X.shape[1])), []
     for k, support in enumerate(path.supports, 1):

@@ -41,7 +41,7 @@ import dataclasses
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ from scipy.special import lambertw
 
 from sparselin.greedy.omp import omp
 from sparselin.lasso.entry import first_entry
-from sparselin.lasso.flow import gradient_flow
+from sparselin.lasso.flow import gradient_flow as gradient_flow  # also for the defects of the studies
 from sparselin.lasso.path import lasso_path
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, FlowPath, Status
@@ -223,19 +223,14 @@ def _check_restart(X: FloatArray, y: FloatArray, flow: Callable[..., FlowPath]) 
     path, greedy = flow(X, y, restart=True), omp(X, y, X.shape[1])
     picks, others = path.supports[-1] if len(path) else (), tuple(greedy.support.tolist())
     for t, pick in enumerate(picks):
+        entry = first_entry(X, y, forced=picks[:t])
         alike = picks[:t] == others[:t] and t < len(others) and len(greedy.ties[t]) == 1
-        right = others[t] if alike else _first(X, y, picks[:t])
+        right = others[t] if alike else min(map(int, entry.active), default=None)
         if pick != right:
-            step = verdicts.ProjectedDesign(
-                X, y, np.array(picks[:t], int), first_entry(X, y, forced=picks[:t])
-            )
+            step = verdicts.ProjectedDesign(X, y, np.array(picks[:t], np.intp), entry)
             verdict = violates if abs(step.c[pick]) > step.error[pick] else undecided
             return verdict(f"step {t + 1}: the pick is {pick}, not {right}")
     if path.status is Status.BEYOND_PRECISION:
         return undecided(f"the restarted flow is {path.status.name} after {len(picks)} picks")
-    return AGREES if _first(X, y, picks) is None else violates("the picks end, but a feature can enter")
-
-
-def _first(X: FloatArray, y: FloatArray, picks: Sequence[int]) -> int | None:
-    """Return the least member of A(S) at S = picks, or None if it is empty."""
-    return min(map(int, first_entry(X, y, forced=picks).active), default=None)
+    more = first_entry(X, y, forced=picks).active
+    return AGREES if len(more) == 0 else violates(f"the picks end, but {more} can enter")

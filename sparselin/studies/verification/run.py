@@ -21,12 +21,11 @@ import numpy as np
 
 from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
 from sparselin.greedy.omp import omp
-from sparselin.lasso.flow import gradient_flow
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
-from sparselin.verification.flow import LOGS, FlowCheck, verify_flow
+from sparselin.verification.flow import LOGS, FlowCheck, gradient_flow, verify_flow
 from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
 
@@ -176,7 +175,7 @@ def verify_all(settings: VerificationSettings) -> Iterator[Any]:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Row:
+class SummaryRow:
     """The part of a row of the table that does not depend on the claim.
 
     n, d : the least and the largest size.
@@ -207,7 +206,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EnsembleSummary(Row):
+class EnsembleSummary(SummaryRow):
     """One row of the table, for one ensemble."""
 
     ties: int
@@ -222,7 +221,7 @@ class EnsembleSummary(Row):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FlowSummary(Row):
+class FlowSummary(SummaryRow):
     """One row of the table of the claim "flow", for one ensemble.
 
     events, leaves : the numbers of events, and of events at which a feature leaves.
@@ -250,7 +249,7 @@ def summarize(records: Iterable[Any]) -> list[Any]:
 
 
 def _counts(name: str, records: list[Any], steps: Sequence[Any]) -> dict[str, Any]:
-    """Return the fields of `Row` except `different`; `steps` have the verdicts that are counted."""
+    """Return the fields of `SummaryRow` except `different`; `steps` have the verdicts that are counted."""
     count = Counter(step.verdict for step in steps)
     sizes = {axis: [getattr(record, axis) for record in records] for axis in "nd"}
     return {axis: (min(values), max(values)) for axis, values in sizes.items()} | {
