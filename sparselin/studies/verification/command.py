@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -29,14 +30,13 @@ from sparselin.studies.common.command import (
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
 from sparselin.studies.verification.run import (
-    PLANTS,
-    DesignRecord,
-    EnsembleSummary,
+    CLAIMS,
     VerificationSettings,
     summarize,
     verify_all,
 )
 from sparselin.verification.along_path import verify_design
+from sparselin.verification.flow import verify_flow
 from sparselin.verification.projected_design import Agreement
 from sparselin.verification.theorem import summary as check_of
 
@@ -45,6 +45,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped"
 
 
 @click.command(short_help="Check that the three algorithms agree.")
+@click.option("--claim", type=click.Choice([*CLAIMS]), default="selection", help="What to verify.")
 @click.option("--designs", type=click.IntRange(1), help="Number of designs.  [default: 1000; --quick: 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
 @ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
@@ -59,10 +60,12 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped"
 @target_option
 @click.option(
     "--plant",
-    type=click.Choice(tuple(PLANTS)),
-    help="Plant a defect to see the run fail: an OMP that picks the second-best feature.",
+    type=click.Choice([name for plants in CLAIMS.values() for name in plants if name]),
+    help="Plant a defect to see the run fail: an OMP that picks the second-best feature; or with --claim "
+    "flow, a flow that forgets s at its events, or is late.",
 )
 def verify(
+    claim: str,
     designs: int | None,
     steps: int,
     ensembles: str,
@@ -77,6 +80,9 @@ def verify(
 ) -> None:
     """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
 
+    With --claim flow, verify that gradient flow on w∘θ tends to the events of `gradient_flow` as the
+    initialisation vanishes, on designs with n, d ≤ 20.
+
     The command draws designs, checks every step of each, prints a table and writes a page with figures.
 
     Exit status: 0 if there is no violation and few steps are undecided, 1 if there is a violation or too many
@@ -85,9 +91,13 @@ def verify(
     console = Console()
     if target is not None and design is None:
         raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
+    if plant not in {None, *CLAIMS[claim]}:
+        raise click.BadParameter(f"{plant} is not a defect of --claim {claim}", param_hint="--plant")
+    if claim == "flow":
+        refuse(("steps", "uncapped"), "--claim flow, which has neither steps nor descents")
     if design is not None:
         refuse(_OPTIONS_OF_RUN, "--design, which checks only one design")
-        raise SystemExit(_verify_file(console, design, target, steps, seed, plant))
+        raise SystemExit(_verify_file(console, design, target, claim, steps, seed, plant))
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
@@ -95,6 +105,7 @@ def verify(
         seed=seed,
         jobs=jobs,
         plant=plant,
+        claim=claim,
     )
     if quick:
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
@@ -120,17 +131,17 @@ def verify(
     finish(console, index, interrupted, failed=exit_status(summary) != 0)
 
 
-def exit_status(summary: list[EnsembleSummary]) -> int:
+def exit_status(summary: list[Any]) -> int:
     """Return 0 if every ensemble passes, else 1."""
     return 0 if all(row.passes for row in summary) else 1
 
 
-def _collect(console: Console, settings: VerificationSettings) -> tuple[list[DesignRecord], bool]:
+def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Any], bool]:
     """Return the records in the order of the tasks, and whether Ctrl-C ended the run early."""
-    records: list[DesignRecord] = []
+    records: list[Any] = []
     count = dict.fromkeys(Agreement, 0)
 
-    def take(record: DesignRecord) -> tuple[int, str]:
+    def take(record: Any) -> tuple[int, str]:
         records.append(record)
         count[record.verdict] += 1
         return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
@@ -163,9 +174,9 @@ def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:
 
 
 def _verify_file(
-    console: Console, path: Path, target: str | None, steps: int, seed: int, plant: str | None
+    console: Console, path: Path, target: str | None, claim: str, steps: int, seed: int, plant: str | None
 ) -> int:
-    """Check every step of one saved design, print the checks, and return the exit status."""
+    """Check every step, or the flow, of one saved design, print the checks, and return the exit status."""
     saved = read_design(path, target)
     try:
         Problem(saved.X, saved.y)
@@ -173,6 +184,10 @@ def _verify_file(
         raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
     if saved.note:
         console.print(saved.note, soft_wrap=True, highlight=False)
+    if claim == "flow":
+        found = verify_flow(saved.X, saved.y, flow=CLAIMS[claim][plant])
+        console.print_json(data=dataclasses.asdict(found))
+        return 1 if found.verdict == Agreement.VIOLATES else 0
     settings = VerificationSettings(descent_flops=saved.flops, max_iter=100_000)
     if saved.flops is not None:
         flops = None if math.isinf(saved.flops) else saved.flops
@@ -181,7 +196,7 @@ def _verify_file(
         saved.X,
         saved.y,
         steps,
-        methods=PLANTS[plant] if plant else None,
+        methods=CLAIMS[claim][plant] if plant else None,
         seed=saved.seed or [seed],
         audit=saved.audit,
         reach=saved.reach,

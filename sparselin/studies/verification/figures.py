@@ -88,3 +88,19 @@ def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 1)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return ax
+
+
+def errors(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """Draw the distance of s_α from the limit s against L = log(1/α), for each design with four runs or more.
+
+    Parameters
+    ----------
+    records : `FlowRecord`s.
+    ax : where to draw; a new figure if None.
+    """
+    ax = axes(ax, "", r"$L=\log(1/\alpha)$", r"$\max_\tau\|s_\alpha-s\|_\infty$", figsize=(7.2, 4.4))
+    for L, error, bound in (np.array(r.check.runs).T for r in records if len(r.check.runs) > 3):
+        ax.loglog(L, error, color=BLUE, lw=0.6, alpha=0.4)
+        ax.loglog(L, bound, color=ORANGE, lw=0.6, alpha=0.4)
+    ax.legend(["distance", "proved bound"], frameon=False, fontsize=POINTS)
+    return ax

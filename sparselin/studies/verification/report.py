@@ -17,25 +17,24 @@ from sparselin.ensembles import ENSEMBLES, Ensemble
 from sparselin.results.display import plural
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
-from sparselin.studies.verification.run import DesignRecord, EnsembleSummary, VerificationSettings
+from sparselin.studies.verification.run import FlowRecord, FlowSummary, VerificationSettings
 from sparselin.verification.projected_design import Agreement
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
 COLUMNS = (
-    ("ensemble", "ensemble", "name", "{}"),
-    ("designs", "designs", "designs", "{}"),
-    ("steps", "steps", "steps", "{}"),
-    ("agree", "agree", "agreements", "{}"),
-    ("undecided", "undec.", "undecided", "{}"),
-    ("violate", "viol.", "violations", "{}"),
-    ("ties", "ties", "ties", "{}"),
-    ("A ⊂ T", "A⊂T", "strict", "{}"),
-    ("audited", "", "audited", "{}"),
+    ("ensemble", "ensemble", "name", "{}"), ("designs", "designs", "designs", "{}"),
+    ("steps", "steps", "steps", "{}"), ("agree", "agree", "agreements", "{}"),
+    ("undecided", "undec.", "undecided", "{}"), ("violate", "viol.", "violations", "{}"),
+    ("ties", "ties", "ties", "{}"), ("A ⊂ T", "A⊂T", "strict", "{}"), ("audited", "", "audited", "{}"),
     ("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
     ("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
-    ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
-    ("reach", "", "median_reach", "{:.2f}"),
-)
+    ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"), ("reach", "", "median_reach", "{:.2f}"),
+)  # fmt: skip
+FLOW_COLUMNS = (
+    *COLUMNS[:2], ("events", "events", "events", "{}"), *COLUMNS[3:6], ("leave", "", "leaves", "{}"),
+    ("LASSO", "LASSO", "lasso", "{:.0%}"), ("median L·error", "L·err", "rate", "{:.1f}"),
+    ("> .05", "", "far", "{}"), ("last error", "error", "error", "{:.0e}"),
+)  # fmt: skip
 # `response` of an ensemble ↦ how y is drawn
 RESPONSES = {
     "generic": "with probability ½ white noise, otherwise a combination of at most eight columns with normal "
@@ -48,22 +47,30 @@ RESPONSES = {
 PLANTED = "a defect was planted, an OMP that picks the second-best feature. This run should fail."
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
-FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty"))
+FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty", "errors"))
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
+TOTALS |= {"lasso": None, "rate": None, "error": max}
 
 
-def cells(row: EnsembleSummary) -> tuple[str, ...]:
+def _columns(row: Any) -> tuple[tuple[str, str, str, str], ...]:
+    return FLOW_COLUMNS if isinstance(row, FlowSummary) else COLUMNS
+
+
+def cells(row: Any) -> tuple[str, ...]:
     """Return one row of the table as text."""
-    return tuple(style.format(getattr(row, field)) for _, _, field, style in COLUMNS)
+    return tuple(style.format(getattr(row, field)) for _, _, field, style in _columns(row))
 
 
-def table(summary: Sequence[EnsembleSummary]) -> Table:
+def table(summary: Sequence[Any]) -> Table:
     """Return the summary for a terminal."""
-    shown = [i for i, (_, short, _, _) in enumerate(COLUMNS) if short]
+    columns = _columns(summary[0])
+    shown = [i for i, (_, short, _, _) in enumerate(columns) if short]
     title = "Do OMP, Sequential LASSO and linear Sequential Attention choose the same?"
+    if columns is FLOW_COLUMNS:
+        title = "Is gradient_flow the limit of gradient flow?"
     view = Table(title=title, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     for i in shown:
-        view.add_column(COLUMNS[i][1], justify="right" if i else "left", no_wrap=True)
+        view.add_column(columns[i][1], justify="right" if i else "left", no_wrap=True)
     for row in summary:
         line = cells(row)
         view.add_row(*(line[i] for i in shown), style=None if row.passes else "bold red")
@@ -73,16 +80,16 @@ def table(summary: Sequence[EnsembleSummary]) -> Table:
     return view
 
 
-def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
+def totals(summary: Sequence[Any]) -> tuple[str, ...]:
     """Return the last row of the table: the sums of the counts, and the maxima of the errors."""
     line = ["all"]
-    for _, _, field, style in COLUMNS[1:]:
+    for _, _, field, style in _columns(summary[0])[1:]:
         combine = TOTALS.get(field, sum)
         line.append(style.format(combine(getattr(row, field) for row in summary)) if combine else "")
     return tuple(line)
 
 
-def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings) -> list[str]:
+def headline(summary: Sequence[Any], settings: VerificationSettings) -> list[str]:
     """Return the result in sentences; the first one says whether the run passes."""
     steps = sum(row.steps for row in summary)
     agreements = sum(row.agreements for row in summary)
@@ -92,13 +99,16 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
     different = sum(row.different for row in summary)
     supports = f"; in {plural(different, 'design')} the supports differ" if different else ""
     passes = "passes" if all(row.passes for row in summary) else "does not pass"
+    flow = settings.claim == "flow"
+    unit, claim = ("designs", "claim") if flow else ("steps", "theorem")
+    parts = f"{sum(row.events for row in summary)} events" if flow else f"{steps} steps"
     lines = [
-        f"The run {passes}. In {designs} designs with {steps} steps, {agreements} steps agree, {violations} "
-        f"violate the theorem, and {undecided} are undecided{supports}."
+        f"The run {passes}. In {designs} designs with {parts}, {agreements} {unit} agree, {violations} "
+        f"violate the {claim}, and {undecided} are undecided{supports}."
     ]
     if settings.plant:
-        lines.append(f"--plant {settings.plant}: {PLANTED}")
-    reach = [row.median_reach for row in summary if row.reach_steps]
+        lines.append(f"--plant {settings.plant}: {'a defect was planted.' if flow else PLANTED}")
+    reach = [] if flow else [row.median_reach for row in summary if row.reach_steps]
     if reach:
         lines.append(
             "As λ decreases from λ*, linear Sequential Attention keeps picking a feature of A(S) down to "
@@ -106,7 +116,7 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
             f"{sum(row.reach_steps for row in summary)} steps)."
         )
     lines += [
-        f"{row.name}: {row.undecided} of {row.steps} steps are undecided, which is above the limit of "
+        f"{row.name}: {row.undecided} of {row.steps} {unit} are undecided, which is above the limit of "
         f"{row.undecided_limit:.0%}."
         for row in summary
         if row.undecided > row.undecided_limit * row.steps
@@ -114,7 +124,7 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
     return lines
 
 
-def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
+def reproductions(output: Path, settings: VerificationSettings, records: Sequence[Any]) -> list[str]:
     """Return, for each design that violates the theorem, the violation and a command that repeats the check.
 
     The last line names the folder of the designs with undecided steps.
@@ -132,14 +142,20 @@ def reproductions(output: Path, settings: VerificationSettings, records: Sequenc
     return lines
 
 
-def reproduction(output: Path, settings: VerificationSettings, record: DesignRecord) -> str:
+def reproduction(output: Path, settings: VerificationSettings, record: Any) -> str:
     """Return the command that checks a saved design again, with the settings of the run."""
     plant = f" --plant {settings.plant}" if settings.plant else ""
-    return f"sparselin verify --design {saved_design(output, record)} --steps {settings.steps}{plant}"
+    return f"sparselin verify --design {saved_design(output, record)} {_about(settings)}{plant}"
 
 
-def reasons(record: DesignRecord) -> list[str]:
-    """Return a line for each check of a design that does not agree with the theorem."""
+def _about(settings: VerificationSettings) -> str:
+    return "--claim flow" if settings.claim == "flow" else f"--steps {settings.steps}"
+
+
+def reasons(record: Any) -> list[str]:
+    """Return a line for each check of a design that does not agree with the claim."""
+    if isinstance(record, FlowRecord):
+        return [f"{check}: {reason}" for check, reason in record.check.reasons.items()]
     found = [
         f"step {step.step}, {check}: {reason}"
         for step in record.steps
@@ -148,7 +164,7 @@ def reasons(record: DesignRecord) -> list[str]:
     return found + ([f"supports: {record.supports.reason}"] if record.supports.reason else [])
 
 
-def saved_design(output: Path, record: DesignRecord) -> Path:
+def saved_design(output: Path, record: Any) -> Path:
     """Return the file in which a design is saved, if the theorem is violated or undecided on it."""
     kind = "violation" if record.verdict is Agreement.VIOLATES else "undecided"
     return output / f"{kind}-{record.ensemble.replace('.py:', '-')}-{record.index}.npz"
@@ -157,8 +173,8 @@ def saved_design(output: Path, record: DesignRecord) -> Path:
 def write(
     output: Path,
     settings: VerificationSettings,
-    records: Sequence[DesignRecord],
-    summary: Sequence[EnsembleSummary],
+    records: Sequence[Any],
+    summary: Sequence[Any],
     seconds: float,
     interrupted: bool,
 ) -> Path:
@@ -180,7 +196,8 @@ def write(
         "run": run,
         "headline": headline(summary, settings),
         "passes": all(row.passes for row in summary),
-        "columns": [heading for heading, *_ in COLUMNS],
+        "claim": settings.claim,
+        "columns": [heading for heading, *_ in _columns(summary[0])],
         "rows": [(cells(row), row.passes) for row in summary],
         "ensembles": [_describe(row, ENSEMBLES[row.name]) for row in summary],
         "totals": totals(summary),
@@ -198,9 +215,9 @@ def write(
     return folder.write(output, results, files)
 
 
-def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
+def _archive(settings: VerificationSettings, record: Any) -> bytes:
     """Return the .npz of a design, with which `sparselin verify --design` repeats the checks of the run."""
-    X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
+    X, y = settings.design(record.ensemble, record.index)
     return page.archive(
         X=X,
         y=y,
@@ -211,7 +228,7 @@ def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
     )
 
 
-def _describe(row: EnsembleSummary, ensemble: Ensemble) -> tuple[str, ...]:
+def _describe(row: Any, ensemble: Ensemble) -> tuple[str, ...]:
     """Return the name of an ensemble, its description, the ranges of n and d, and how y is drawn."""
     n, d = (f"{a}" if a == b else f"{a}–{b}" for a, b in (row.n, row.d))
     return row.name, ensemble.description, n, d, RESPONSES.get(ensemble.response, ensemble.response)
@@ -225,15 +242,18 @@ def _command(settings: VerificationSettings) -> str:
     chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(origins)
     plant = f" --plant {settings.plant}" if settings.plant else ""
     return (
-        f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
+        f"sparselin verify --designs {settings.designs} {_about(settings)} "
         f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}{plant}"
     )
 
 
-def _figures(
-    records: Sequence[DesignRecord], summary: Sequence[EnsembleSummary]
-) -> list[tuple[str, str, Any]]:
+def _figures(records: Sequence[Any], summary: Sequence[Any]) -> list[tuple[str, str, Any]]:
     """Return (name, caption, figure) for each figure of the page."""
+    if isinstance(summary[0], FlowSummary):
+        caption = (
+            "The largest distance of s_α from s on every tenth design, against L = log(1/α), and its bound."
+        )
+        return [("errors", caption, figures.errors(records).figure)]
     return [
         (
             "agreement",

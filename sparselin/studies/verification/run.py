@@ -3,6 +3,8 @@
 Sequential Attention is the linear form. At every step the features selected before are those of Sequential
 LASSO, and `sparselin.verification.checks` verifies the claims. Designs depend neither on each other nor on
 the number of processes: each design has its own generator, seeded by (seed, ensemble, index).
+
+The other claim, "flow", is about `gradient_flow` (`sparselin.verification.flow`), on designs with n, d ≤ 20.
 """
 
 from __future__ import annotations
@@ -11,32 +13,40 @@ import dataclasses
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
 from sparselin.greedy.omp import omp
 from sparselin.parallel.processes import run_jobs
-from sparselin.results import FloatArray, SelectionPath
+from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
+from sparselin.verification.flow import LOGS, FlowCheck, gradient_flow, verify_flow
 from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
 
 @dataclasses.dataclass(frozen=True)
-class DesignRecord:
-    """The results on one design: one record for each step, and a check of all selected features.
-
-    supports : the check that the three algorithms select the same supports, compared up to the first tie.
-    """
+class _Record:
+    """A design: the name of its ensemble, its index there, the seed, and its size."""
 
     ensemble: str
     index: int
     seed: int
     n: int
     d: int
+
+
+@dataclasses.dataclass(frozen=True)
+class DesignRecord(_Record):
+    """The results on one design: one record for each step, and a check of all selected features.
+
+    supports : the check that the three algorithms select the same supports, compared up to the first tie.
+    """
+
     status: str
     supports: CheckResult
     steps: tuple[StepRecord, ...]
@@ -45,6 +55,17 @@ class DesignRecord:
     def verdict(self) -> Agreement:
         verdicts = [self.supports.verdict, *(step.verdict for step in self.steps)]
         return max(verdicts, key=SEVERITY.__getitem__)
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowRecord(_Record):
+    """The result of the claim "flow" on one design."""
+
+    check: FlowCheck
+
+    @property
+    def verdict(self) -> Agreement:
+        return self.check.verdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +80,10 @@ class VerificationSettings:
         of an ensemble, and of every `audit_every`-th design after them.
     descent_flops : the limit on the work of one gradient descent, by default about 10 ms. With None only
         `max_iter` limits the descent.
-    plant : the name of an artificial defect in `PLANTS`, which the run must find; or None.
+    plant : the name of an artificial defect in `PLANTS`, which the run must find; or None. For the claim
+        "flow" it is a name in `FLOW_PLANTS`.
+    claim : "selection" or "flow". The fields from `reach_every` to `max_iter`, and `steps`, are only for the
+        first one. For the second one the solver runs at two more α on every tenth design of an ensemble.
     """
 
     designs: int = 1000
@@ -73,6 +97,23 @@ class VerificationSettings:
     descent_flops: float | None = 6e7
     max_iter: int = 1_000_000
     plant: str | None = None
+    claim: str = "selection"
+
+    def design(self, name: str, index: int) -> Design:
+        """Return design `index` of an ensemble; for the claim "flow", one with n and d from 4 to 20.
+
+        A family of random designs draws X and y at this size. Of other ensembles, such as real data, random
+        rows and columns of the design with this index are kept.
+        """
+        ensemble = ENSEMBLES[name]
+        if self.claim == "flow" and ensemble.family is not None:
+            ensemble = of_random_size(name, "", ensemble.family, (4, 20), (4, 20))
+        X, y = drawn = ensemble.design(index, self.seed)
+        if self.claim != "flow" or ensemble.family is not None:
+            return drawn
+        rng = np.random.default_rng(self.key(name, index))
+        rows, columns = (rng.permutation(m)[: rng.integers(4, 21)] for m in X.shape)
+        return Design(X[np.ix_(rows, columns)], y[rows])
 
     def key(self, name: str, index: int) -> tuple[int, int, int]:
         """Return the seed of the random starts on design `index` of the ensemble `name`."""
@@ -103,7 +144,7 @@ def verify_one(
 ) -> DesignRecord:
     """Verify one design, which is drawn from the name of its ensemble and its index."""
     name, index = task
-    X, y = ENSEMBLES[name].design(index, settings.seed)
+    X, y = settings.design(name, index)
     path, supports, steps = verify_design(
         X,
         y,
@@ -119,17 +160,26 @@ def verify_one(
     )
 
 
-def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
+def verify_one_flow(task: tuple[str, int], settings: VerificationSettings) -> FlowRecord:
+    """Check the flow of one design, which is drawn from the name of its ensemble and its index."""
+    X, y = settings.design(*task)
+    check = verify_flow(X, y, flow=FLOW_PLANTS[settings.plant], sample=task[1] % 10 == 0)
+    return FlowRecord(*task, settings.seed, len(y), X.shape[1], check)
+
+
+def verify_all(settings: VerificationSettings) -> Iterator[Any]:
     """Yield the records as `jobs` processes finish them. Closing the iterator stops the work."""
-    jobs = ((verify_one, (task, settings)) for task in settings.tasks())
+    verify = verify_one_flow if settings.claim == "flow" else verify_one
+    jobs = ((verify, (task, settings)) for task in settings.tasks())
     yield from run_jobs(jobs, settings.jobs, carried())
 
 
-@dataclasses.dataclass(frozen=True)
-class EnsembleSummary:
-    """One row of the table, for one ensemble.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SummaryRow:
+    """The part of a row of the table that does not depend on the claim.
 
     n, d : the least and the largest size.
+    steps : the number of verdicts: of steps, or for the claim "flow" of designs.
     different : the number of designs whose supports differ.
     """
 
@@ -141,16 +191,7 @@ class EnsembleSummary:
     agreements: int
     undecided: int
     violations: int
-    different: int
-    ties: int
-    strict: int
-    audited: int
-    worst_gap: float
-    worst_lam_error: float
-    median_window: float
-    median_proof: float
-    median_reach: float
-    reach_steps: int
+    different: int = 0
     ill_conditioned: bool
 
     @property
@@ -164,27 +205,83 @@ class EnsembleSummary:
         return self.violations == self.different == 0 and self.undecided <= most
 
 
-def summarize(records: Iterable[DesignRecord]) -> list[EnsembleSummary]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EnsembleSummary(SummaryRow):
+    """One row of the table, for one ensemble."""
+
+    ties: int
+    strict: int
+    audited: int
+    worst_gap: float
+    worst_lam_error: float
+    median_window: float
+    median_proof: float
+    median_reach: float
+    reach_steps: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FlowSummary(SummaryRow):
+    """One row of the table of the claim "flow", for one ensemble.
+
+    events, leaves : the numbers of events, and of events at which a feature leaves.
+    lasso : the share of the averages that are LASSO solutions.
+    rate : the median of L·‖s_α − s‖∞ at α = 1e-300, where L = log(1/α).
+    far : the number of designs with ‖s_α − s‖∞ > .05 at α = 1e-300.
+    error : the largest ‖s_α − s‖∞ at the last α, which decides.
+    """
+
+    events: int
+    leaves: int
+    lasso: float
+    rate: float
+    far: int
+    error: float
+
+
+def summarize(records: Iterable[Any]) -> list[Any]:
     """Return a row for each ensemble that has records, in the order of the registry."""
-    by_name: dict[str, list[DesignRecord]] = {}
+    by_name: dict[str, list[Any]] = {}
     for record in records:
         by_name.setdefault(record.ensemble, []).append(record)
-    return [_summarize(name, by_name[name]) for name in ENSEMBLES if name in by_name]
+    make: dict[type, Callable[..., Any]] = {DesignRecord: _summarize, FlowRecord: _summarize_flow}
+    return [make[type(by_name[name][0])](name, by_name[name]) for name in ENSEMBLES if name in by_name]
+
+
+def _counts(name: str, records: list[Any], steps: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of `SummaryRow` except `different`; `steps` have the verdicts that are counted."""
+    count = Counter(step.verdict for step in steps)
+    sizes = {axis: [getattr(record, axis) for record in records] for axis in "nd"}
+    return {axis: (min(values), max(values)) for axis, values in sizes.items()} | {
+        "name": name,
+        "designs": len(records),
+        "steps": len(steps),
+        "agreements": count[Agreement.AGREES],
+        "undecided": count[Agreement.UNDECIDED],
+        "violations": count[Agreement.VIOLATES],
+        "ill_conditioned": ENSEMBLES[name].ill_conditioned,
+    }
+
+
+def _summarize_flow(name: str, records: list[FlowRecord]) -> FlowSummary:
+    checks = [record.check for record in records]
+    errors = [[error for _, error, _ in check.runs] for check in checks if check.runs]
+    return FlowSummary(
+        **_counts(name, records, records),
+        events=sum(check.events for check in checks),
+        leaves=sum(check.leaves for check in checks),
+        lasso=sum(check.lasso for check in checks) / max(1, sum(check.averages for check in checks)),
+        rate=LOGS[2] * _median([e[-2] for e in errors]),
+        far=sum(e[-2] > 0.05 for e in errors),
+        error=max((e[-1] for e in errors), default=math.nan),
+    )
 
 
 def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
     steps = [step for record in records for step in record.steps]
-    count = Counter(step.verdict for step in steps)
     reach = [step.reach for step in steps if not math.isnan(step.reach)]
     return EnsembleSummary(
-        name=name,
-        n=(min(record.n for record in records), max(record.n for record in records)),
-        d=(min(record.d for record in records), max(record.d for record in records)),
-        designs=len(records),
-        steps=len(steps),
-        agreements=count[Agreement.AGREES],
-        undecided=count[Agreement.UNDECIDED],
-        violations=count[Agreement.VIOLATES],
+        **_counts(name, records, steps),
         different=sum(record.supports.verdict is Agreement.VIOLATES for record in records),
         ties=sum(step.tied > 1 for step in steps),
         strict=sum(step.active < step.tied for step in steps),
@@ -195,7 +292,6 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
         median_proof=_median([step.proof for step in steps]),
         median_reach=_median(reach),
         reach_steps=len(reach),
-        ill_conditioned=ENSEMBLES[name].ill_conditioned,
     )
 
 
@@ -216,7 +312,16 @@ def second_best_omp(X: FloatArray, y: FloatArray, k: int, forced: Iterable[int] 
     if not c.any():
         return path
     support = np.append(S, np.argmax(c))
-    return dataclasses.replace(path, support=support, ties=(*path.ties[:-1], (int(support[-1]),)))
+    return replace(path, support=support, ties=(*path.ties[:-1], (int(support[-1]),)))
 
 
 PLANTS = {"second-best": Methods(omp=second_best_omp)}
+FLOW_PLANTS: dict[str | None, Callable[..., FlowPath]] = {
+    None: gradient_flow,
+    # s starts from zero after each event, as if the flow were restarted
+    "forgets": lambda X, y, restart=False: replace(gradient_flow(X, y, restart=True), restarted=restart),
+    # the events are 1 % late
+    "late": lambda *Xy, **options: replace(path := gradient_flow(*Xy, **options), tau=1.01 * path.tau),
+}
+# name of a claim ↦ its defects by name
+CLAIMS: dict[str, dict[Any, Any]] = {"selection": PLANTS, "flow": FLOW_PLANTS}
