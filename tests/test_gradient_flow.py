@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import sparselin as sl
-from proofs_checks.flow import exact_flow, integrate
-from proofs_checks.rational import real, reals, vector
+from proofs_checks.flow import exact_flow, state
+from proofs_checks.rational import rational, real, reals, vector
 
 
 def hard_design(seed):
@@ -45,21 +45,19 @@ def test_events_are_those_of_rational_arithmetic(block):
             assert path.unique[k] == (len(saddle.vertices) == 1), seed
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_stiff_solver_at_finite_alpha_tends_to_the_flow(seed):
-    rng = np.random.default_rng(seed)
-    n, d = (12, 8) if seed % 2 else (6, 9)
-    X = rng.standard_normal((n, d))
-    if seed % 5 == 0:
-        X[:, 3] = (X[:, 0] + X[:, 1]) / 2
-    y = X[:, :4] @ rng.standard_normal(4) + 0.3 * rng.standard_normal(n)
-    path = sl.gradient_flow(X, y, max_events=8)
-    taus = np.linspace(0, path.tau[-1], 200)[1:]
-    errors = []
-    for log_alpha in (-30 * np.log(10), -100 * np.log(10)):
-        s = integrate(X, y, -log_alpha, taus) @ X
-        errors.append(-log_alpha * np.abs(s - path.s_at(taus)).max())
-    assert 0.5 * errors[0] <= errors[1] <= 2 * errors[0] <= 20
+def test_the_error_of_a_decision_is_in_the_bounds():
+    """A pair that differs by 1e-13 to 1e-9 arrives at a time that rounding may leave open."""
+    ends = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((5, 6)), rng.standard_normal(5)
+        X[:, 1::2] = X[:, ::2] * rng.choice([-1, 1], 3) + 10.0 ** -rng.integers(9, 14) * X[:, 1::2]
+        path, exact = sl.gradient_flow(X, y), exact_flow(X, y)
+        ends.add(path.status)
+        for tau, s, error in zip(path.tau, path.s, path.s_error, strict=True):
+            off = np.abs(s - reals(vector(state(exact, rational([tau])[0, 0])[0])))[path.features]
+            assert off.max() <= error < 0.1, seed
+    assert ends == {sl.Status.COMPLETED, sl.Status.BEYOND_PRECISION}
 
 
 def test_dependent_columns_share_as_in_the_limit():

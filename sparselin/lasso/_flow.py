@@ -32,7 +32,7 @@ arrival times meet that of the first one; c_j counts as zero as in `Segment`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from sparselin.results import FloatArray, IndexArray
 # most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
 # undecided.
 _NEWTON = 100
-_Arrival = tuple[float, IndexArray, FloatArray, float]
+_Arrival = tuple[float, IndexArray, FloatArray, FloatArray]
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
@@ -59,7 +59,7 @@ _FEW, _AHEAD, _ROUGH = 256, 32, 1e-8
 
 
 class Saddle(NamedTuple):
-    """The flow after an event: τ, s (d,), a bound on the errors of s (d,), and β (d,).
+    """The flow after an event: τ, s (d,), bounds on the errors of s (d,), and β (d,).
 
     support : the penalised features with β_j ≠ 0.
     unique : whether β is the only solution on the face.
@@ -100,19 +100,26 @@ class Flow(Segment):
         self._rest_error, self._rows = 0.0, GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self.s_error = np.zeros(d)
+        self._arrived: tuple[Any, Any] = ([], [])
         self._correlate_all()
 
     def saddle(self) -> Saddle:
         """Return the state after the last event."""
         coef, unique = self._coef()
         support = tuple(np.flatnonzero(self.sign * coef).tolist())
-        r_norm = length_of(self.base.r)
-        return Saddle(self.tau, self.s.copy(), self.s_error.copy(), coef, support, unique, r_norm)
+        r_norm, s_error, (T, decided) = length_of(self.base.r), self.s_error.copy(), self._arrived
+        s_error[T] = decided
+        return Saddle(self.tau, self.s.copy(), s_error, coef, support, unique, r_norm)
 
     def advance(self, arrival: _Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
-        step, T, rounding, step_error = arrival
-        above, norms = self.base, self.problem.column_norms
+        step, T, rounding, decided = arrival
+        above, norms, step_error = (
+            self.base,
+            self.problem.column_norms,
+            float((decided / np.abs(self.c[T])).min()),
+        )
+        self._arrived = T, decided
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
         self.s += step * self.c
@@ -183,10 +190,10 @@ class Flow(Segment):
         return np.minimum(bound, self._drift[J])
 
     def arrival(self) -> _Arrival | None:
-        """Return the next event: Δ, the features T that arrive, and two error bounds.
+        """Return the next event: Δ, the features T that arrive, and two bounds (|T|,).
 
-        Δ is the step to it in τ. The bounds are those on the errors of this step in s_T and of the decision
-        that T ties, and one on the error of Δ.
+        Δ is the step to it in τ. The first bounds are those on the errors of this step in s_T and of the
+        decision that T ties. The second ones are on the whole errors of s_T = ±1 at the event.
 
         Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
         features whose interval meets that of the first one are measured in twice the precision, until none is
@@ -207,10 +214,10 @@ class Flow(Segment):
             return None
         size = np.abs(self.c[T])
         step = float((np.maximum(gap[T], 0) / size).min())
-        self.sound &= self._is_small(s_error[T] + step * np.maximum(self.c_error[T], self._rest_error), 1.0)
         rounding = np.abs(gap[T] - step * size) + step * self.c_error[T] + 4 * EPS
-        step_error = float(((rounding + s_error[T]) / size).min())
-        return (step, T, rounding, step_error) if self.sound else None
+        decided = s_error[T] + rounding
+        self.sound &= self._is_small(decided + step * self._rest_error, 1.0)
+        return (step, T, rounding, decided) if self.sound else None
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return s_J and c_J in twice the precision, each with error bounds.
