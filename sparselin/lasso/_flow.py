@@ -51,11 +51,25 @@ from sparselin.results import FloatArray, IndexArray
 # most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
 # undecided.
 _NEWTON = 100
-_Arrival = tuple[float, IndexArray, FloatArray, FloatArray]
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
 _FEW, _AHEAD, _ROUGH = 256, 32, 1e-8
+
+
+class Arrival(NamedTuple):
+    """The next event: the step Δ to it in τ, and the features T that arrive.
+
+    time_error : bounds on the errors of τ at the event, and of Δ.
+    rounding : (|T|,) bounds on the errors of this step in s_T, and of the decision that T ties.
+    s_error : (|T|,) bounds on the whole errors of s_T = ±1 at the event.
+    """
+
+    step: float
+    T: IndexArray
+    time_error: tuple[float, float]
+    rounding: FloatArray
+    s_error: FloatArray
 
 
 class Saddle(NamedTuple):
@@ -84,7 +98,7 @@ class Flow(Segment):
     Attributes
     ----------
     tau, s : τ, and s (d,) at the last event.
-    s_error : (d,) bounds on the errors of s, which is a sum of rounded c; zero on the face F.
+    s_error : (d,) bounds on the errors of s at the last event.
     c, c_error : the correlations c = Xᵀr (d,) now, zero on S and on F, and bounds on their errors.
     """
 
@@ -92,53 +106,56 @@ class Flow(Segment):
         super().__init__(problem, S, False, None)
         d, n = problem.d, problem.n
         self.tau, self.s = tau, np.zeros(d)
-        self._q, self._q_low, self._q_error = np.zeros(n), np.zeros(n), 0.0
-        self._sum_error, self._drift, self._time_error = np.zeros(d), np.zeros(d), 0.0
+        self._q, self._q_low, self._sum_error = np.zeros(n), np.zeros(n), np.zeros(d)
         self._fixed = problem.column_norms == 0
         self._fixed[S] = True
         # the error of the c that count as zero on F outside P, and rows of XᵀX
         self._rest_error, self._rows = 0.0, GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self.s_error = np.zeros(d)
-        self._arrived: tuple[Any, Any] = ([], [])
+        self._flow_errors = (
+            self.s_error,
+            self.s_error,
+        )  # of Xᵀq from earlier events, at one τ and at the event
         self._correlate_all()
 
     def saddle(self) -> Saddle:
         """Return the state after the last event."""
         coef, unique = self._coef()
         support = tuple(np.flatnonzero(self.sign * coef).tolist())
-        r_norm, s_error, (T, decided) = length_of(self.base.r), self.s_error.copy(), self._arrived
-        s_error[T] = decided
-        return Saddle(self.tau, self.s.copy(), s_error, coef, support, unique, r_norm)
+        r_norm = length_of(self.base.r)
+        return Saddle(self.tau, self.s.copy(), self.s_error, coef, support, unique, r_norm)
 
-    def advance(self, arrival: _Arrival) -> None:
+    def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
-        step, T, rounding, decided = arrival
-        above, norms, step_error = (
-            self.base,
-            self.problem.column_norms,
-            float((decided / np.abs(self.c[T])).min()),
-        )
-        self._arrived = T, decided
+        step, T, (at_one_time, of_step), rounding, decided = arrival
+        above, c, norms = self.base, self.c, self.problem.column_norms
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
-        self.s += step * self.c
-        self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(self.c))
+        self.s += step * c
+        self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(c))
         error = above.r_error
         if self.problem.is_multiplied:  # the products were rounded
             r, y = self._sizes(above)
             error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
-        self._q_error += step * error
-        self._drift += step * error * norms + step_error * np.abs(self.c)
-        size = np.abs(self.c[T])
-        self._time_error = float(((rounding + self._sum_error[T] + norms[T] * self._q_error) / size).min())
+        drift = (self.sign == 0) * (step * error * norms)
+        self._flow_errors = self._flow_errors[0] + drift, self._flow_errors[1] + drift
         np.clip(self.s, -1, 1, out=self.s)
-        self.s[T] = self.sign[T] = np.sign(self.c[T])
-        self._sum_error[self.sign != 0] = self._drift[self.sign != 0] = 0
+        self.s[T] = self.sign[T] = np.sign(c[T])
+        self._sum_error[T] = 0
         self._settle()
-        self._q_error += float((rounding / size).max()) * length_of(self.base.r - above.r)
+        tied = dict(zip(T.tolist(), (rounding * (len(T) > 1)).tolist(), strict=True))
+        shift = length_of(self.qr.solve_transpose(np.array([tied.get(j, 0.0) for j in self.qr.index])))
         self._correlate_all()
-        self.s_error = np.where(self.sign != 0, 0, self._sum_error + self._flow_error(slice(None)))
+        (one_time, event), moved, now = self._flow_errors, self.sign == 0, np.abs(self.c)
+        one_time = one_time + moved * (at_one_time * np.abs(self.c - c) + shift * norms)
+        event = event + moved * (of_step * np.abs(c) + shift * norms)
+        event = np.minimum(event, one_time + moved * at_one_time * np.maximum(np.abs(c), now))
+        one_time[T] = event[T] = (decided + shift * norms[T]) * (len(T) > 1)
+        self.sound &= self._is_small(event[T], 1.0)
+        self._sum_error[~moved] = 0
+        self._flow_errors = one_time, event
+        self.s_error = self._sum_error + event
 
     def _active(self) -> list[int]:
         """Return P, the columns of the factorisation that are not in S."""
@@ -184,43 +201,52 @@ class Flow(Segment):
         self.c, self.c_error = problem.Xty - product, error
         return True
 
-    def _flow_error(self, J: IndexArray | slice) -> FloatArray:
-        """Return bounds on the errors of X_Jᵀq at the last event that come from the events before it."""
-        bound = self.problem.column_norms[J] * self._q_error + self._time_error * np.abs(self.c[J])
-        return np.minimum(bound, self._drift[J])
+    def arrival(self) -> Arrival | None:
+        """Return the next event.
 
-    def arrival(self) -> _Arrival | None:
-        """Return the next event: Δ, the features T that arrive, and two bounds (|T|,).
-
-        Δ is the step to it in τ. The first bounds are those on the errors of this step in s_T and of the
-        decision that T ties. The second ones are on the whole errors of s_T = ±1 at the event.
-
-        Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ. The
-        features whose interval meets that of the first one are measured in twice the precision, until none is
-        new. Returns None if no feature moves, so that the flow is at rest, or if rounding leaves the event
-        undecided.
+        Feature j arrives when s_j + Δc_j = sign c_j. The errors of s_j and c_j give an interval for Δ, and T
+        are the features whose interval meets that of the first one. The errors of s are compared at one τ, or
+        from the last event on. Both sets T contain the first feature to arrive; the smaller one is returned.
+        Returns None if no feature moves, so that the flow is at rest, or if rounding leaves it undecided.
         """
-        s_error, fresh = self.s_error.copy(), self.c_error > 0
-        gap, low, high = _arrivals(self.s, s_error, self.c, self.c_error)
+        s, error, fresh, T = self.s.copy(), self._sum_error.copy(), self.c_error > 0, None
+        for flow in self._flow_errors:
+            found = self._first(s, error, fresh, flow)
+            T = found if T is None or len(found) < len(T) else T
+            if len(T) < 2:
+                break
+        if T is None or len(T) == 0:
+            return None
+        size, least = np.abs(self.c[T]), np.minimum(*self._flow_errors)[T]
+        bounds = [
+            _arrivals(s[T], error[T] + flow[T], self.c[T], self.c_error[T]) for flow in self._flow_errors
+        ]
+        gap = bounds[0][0]
+        step = float((np.maximum(gap, 0) / size).min())
+        one, two = (max(step - float(low.min()), float(high.min()) - step) for _, low, high in bounds)
+        rounding = np.abs(gap - step * size) + step * self.c_error[T] + 4 * EPS
+        decided = error[T] + least + rounding
+        self.sound &= self._is_small(decided + step * self._rest_error, 1.0)
+        return Arrival(step, T, (one, two), rounding, decided) if self.sound else None
+
+    def _first(self, s: FloatArray, error: FloatArray, fresh: Any, flow: FloatArray) -> IndexArray:
+        """Return the features that may arrive first. They are measured in twice the precision, if `fresh`.
+
+        s, error, flow : s, and bounds on its errors by rounding and by earlier events. `s`, `error` and
+            `fresh` are updated.
+        """
+        _, low, high = _arrivals(s, error + flow, self.c, self.c_error)
         while True:
             T = np.flatnonzero((low <= high.min()) & (low < np.inf))
             J = T[fresh[T]]
             if len(J) == 0:
-                break
+                return T
             fresh[J] = False
-            s, s_error[J], self.c[J], self.c_error[J] = self._measure(J)
-            gap[J], low[J], high[J] = _arrivals(s, s_error[J], self.c[J], self.c_error[J])
-        if len(T) == 0:
-            return None
-        size = np.abs(self.c[T])
-        step = float((np.maximum(gap[T], 0) / size).min())
-        rounding = np.abs(gap[T] - step * size) + step * self.c_error[T] + 4 * EPS
-        decided = s_error[T] + rounding
-        self.sound &= self._is_small(decided + step * self._rest_error, 1.0)
-        return (step, T, rounding, decided) if self.sound else None
+            s[J], error[J], self.c[J], self.c_error[J] = self._measure(J)
+            _, low[J], high[J] = _arrivals(s[J], error[J] + flow[J], self.c[J], self.c_error[J])
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return s_J and c_J in twice the precision, each with error bounds.
+        """Return X_Jᵀq and c_J in twice the precision, each with bounds on rounding.
 
         If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are
         zero.
@@ -230,7 +256,6 @@ class Flow(Segment):
         s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
         summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
         s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
-        s_error += self._flow_error(J)
         c, c_error = self._accurate_c(self.base, J)
         zero = np.abs(c) <= c_error
         maybe = ~zero & (np.abs(c) <= self._span_error()[J])
