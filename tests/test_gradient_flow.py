@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import sparselin as sl
-from proofs_checks.flow import exact_flow, state
-from proofs_checks.rational import rational, real, reals, vector
+from proofs_checks.flow import exact_flow
+from proofs_checks.rational import real, reals, vector
 
 
 def hard_design(seed):
@@ -45,19 +45,21 @@ def test_events_are_those_of_rational_arithmetic(block):
             assert path.unique[k] == (len(saddle.vertices) == 1), seed
 
 
-def test_the_error_of_a_decision_is_in_the_bounds():
-    """A pair that differs by 1e-13 to 1e-9 arrives at a time that rounding may leave open."""
-    ends = set()
-    for seed in range(60):
+def test_errors_of_nearly_dependent_columns_are_in_the_bounds():
+    """Pairs differ by 1e-1 to 1e-11, so some errors are multiplied by 1e11, and an event may be undecided."""
+    largest = 0.0
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((5, 6)), rng.standard_normal(5)
-        X[:, 1::2] = X[:, ::2] * rng.choice([-1, 1], 3) + 10.0 ** -rng.integers(9, 14) * X[:, 1::2]
-        path, exact = sl.gradient_flow(X, y), exact_flow(X, y)
-        ends.add(path.status)
-        for tau, s, error in zip(path.tau, path.s, path.s_error, strict=True):
-            off = np.abs(s - reals(vector(state(exact, rational([tau])[0, 0])[0])))[path.features]
-            assert off.max() <= error < 0.1, seed
-    assert ends == {sl.Status.COMPLETED, sl.Status.BEYOND_PRECISION}
+        X[:, 1::2] = X[:, ::2] * rng.choice([-1, 1], 3) + 10.0 ** -rng.integers(1, 12) * X[:, 1::2]
+        path, exact = sl.gradient_flow(X, y), exact_flow(X, y)[1:]
+        assert path.status in (sl.Status.COMPLETED, sl.Status.BEYOND_PRECISION)
+        for k, saddle in enumerate(exact[: len(path)]):
+            assert list(path.supports[k]) == saddle.support(()), seed
+            off = np.abs(path.s[k] - reals(vector(saddle.s)))[path.features].max()
+            assert off <= path.s_error[k], seed
+            largest = max(largest, off)
+    assert largest > 1e-9
 
 
 def test_dependent_columns_share_as_in_the_limit():

@@ -14,20 +14,20 @@ This is nonnegative least squares with some free variables, and the active set m
 solves it on the factorisation of `Segment`. Features with s_jc_j < 0 leave F, and s_j moves inwards; features
 with c_j = 0 stay in F, even if β_j = 0.
 
-*Errors.* q moves in K = {q : |X_jᵀq| ≤ 1 off S, X_Sᵀq = 0}, and dq/dτ ∈ y − N_K(q), where N_K is the normal
-cone, on the complement of the span of X_S. This is the gradient flow of the convex function that is −yᵀq on K
-and infinite elsewhere. So two solutions never move apart: if a step adds an error δ to q, all later q differ
-by at most ‖δ‖. Hence the errors of events add up and are not multiplied: the error of s_j is at most ‖X_j‖
-times the sum over the steps k, of length Δ_k, of
+*Errors.* s is compared with the exact s in two ways: at the same τ, and at the same event. Let t bound the
+error of τ at an event, and t' the error of the step Δ to it. c and c⁺ are the correlations before and after
+the event. On the step, the error of r changes s_j by at most Δ·‖X_j‖e, where e bounds the error of r. So
 
-    Δ_k·e_k + ‖r_k − r_{k−1}‖·t_k,
+    at one τ:          the error of s_j grows by Δ·‖X_j‖e + t·|c⁺_j − c_j|,
+    at the same event: the error of s_j grows by Δ·‖X_j‖e + t'·|c_j|,
 
-where e_k bounds the error of r_k, and t_k the error that rounding in step k, and the tie decided at its end,
-make in the time of the event. At the event itself |c_j| times the error of its time is added. A second bound
-is zero while s_j = ±1, and sums Δ_k·‖X_j‖e_k + |c_j|·t'_k, where t'_k bounds the whole error of Δ_k; it is
-smaller for a column that is much longer than those that entered after it. Both are first order in eps, and
-the smaller one is used. q is summed in twice the precision. Features are at an event if their intervals of
-arrival times meet that of the first one; c_j counts as zero as in `Segment`.
+and the second error is at most the first one plus t·max(|c_j|, |c⁺_j|). A feature that arrives has no error
+from then on, because it stays at ±1. t and t' follow from the intervals of arrival times that the errors of s
+and c leave. These errors may be multiplied from event to event: if c_j of the feature that arrives is small,
+t is large. All bounds are first order in eps. q is summed in twice the precision.
+
+Features are at an event if their intervals of arrival times meet that of the first one. Such features are
+tied, and the bounds hold if the tie is exact; c_j counts as zero as in `Segment`.
 """
 
 from __future__ import annotations
@@ -58,18 +58,11 @@ _FEW, _AHEAD, _ROUGH = 256, 32, 1e-8
 
 
 class Arrival(NamedTuple):
-    """The next event: the step Δ to it in τ, and the features T that arrive.
-
-    time_error : bounds on the errors of τ at the event, and of Δ.
-    rounding : (|T|,) bounds on the errors of this step in s_T, and of the decision that T ties.
-    s_error : (|T|,) bounds on the whole errors of s_T = ±1 at the event.
-    """
+    """The next event: the step Δ to it, the features T that arrive, and bounds on the errors of τ and Δ."""
 
     step: float
     T: IndexArray
-    time_error: tuple[float, float]
-    rounding: FloatArray
-    s_error: FloatArray
+    time_errors: tuple[float, float]
 
 
 class Saddle(NamedTuple):
@@ -113,10 +106,7 @@ class Flow(Segment):
         self._rest_error, self._rows = 0.0, GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self.s_error = np.zeros(d)
-        self._flow_errors = (
-            self.s_error,
-            self.s_error,
-        )  # of Xᵀq from earlier events, at one τ and at the event
+        self._flow_errors = self.s_error, self.s_error  # at one τ, and at the event
         self._correlate_all()
 
     def saddle(self) -> Saddle:
@@ -128,7 +118,7 @@ class Flow(Segment):
 
     def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
-        step, T, (at_one_time, of_step), rounding, decided = arrival
+        step, T, (at_one_time, of_step) = arrival
         above, c, norms = self.base, self.c, self.problem.column_norms
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
@@ -139,23 +129,17 @@ class Flow(Segment):
             r, y = self._sizes(above)
             error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
         drift = (self.sign == 0) * (step * error * norms)
-        self._flow_errors = self._flow_errors[0] + drift, self._flow_errors[1] + drift
         np.clip(self.s, -1, 1, out=self.s)
         self.s[T] = self.sign[T] = np.sign(c[T])
         self._sum_error[T] = 0
         self._settle()
-        tied = dict(zip(T.tolist(), (rounding * (len(T) > 1)).tolist(), strict=True))
-        shift = length_of(self.qr.solve_transpose(np.array([tied.get(j, 0.0) for j in self.qr.index])))
         self._correlate_all()
-        (one_time, event), moved, now = self._flow_errors, self.sign == 0, np.abs(self.c)
-        one_time = one_time + moved * (at_one_time * np.abs(self.c - c) + shift * norms)
-        event = event + moved * (of_step * np.abs(c) + shift * norms)
-        event = np.minimum(event, one_time + moved * at_one_time * np.maximum(np.abs(c), now))
-        one_time[T] = event[T] = (decided + shift * norms[T]) * (len(T) > 1)
-        self.sound &= self._is_small(event[T], 1.0)
-        self._sum_error[~moved] = 0
-        self._flow_errors = one_time, event
-        self.s_error = self._sum_error + event
+        moved, before, now = self.sign == 0, np.abs(c), np.abs(self.c)
+        one_time = self._flow_errors[0] + drift + moved * at_one_time * np.abs(self.c - c)
+        event = self._flow_errors[1] + drift + moved * of_step * before
+        event = np.minimum(event, one_time + moved * at_one_time * np.maximum(before, now))
+        one_time[T] = event[T] = self._sum_error[~moved] = 0
+        self._flow_errors, self.s_error = (one_time, event), self._sum_error + event
 
     def _active(self) -> list[int]:
         """Return P, the columns of the factorisation that are not in S."""
@@ -225,9 +209,9 @@ class Flow(Segment):
         step = float((np.maximum(gap, 0) / size).min())
         one, two = (max(step - float(low.min()), float(high.min()) - step) for _, low, high in bounds)
         rounding = np.abs(gap - step * size) + step * self.c_error[T] + 4 * EPS
-        decided = error[T] + least + rounding
-        self.sound &= self._is_small(decided + step * self._rest_error, 1.0)
-        return Arrival(step, T, (one, two), rounding, decided) if self.sound else None
+        decided = error[T] + least + rounding + step * self._rest_error
+        self.sound &= self._is_small(decided, 1.0)
+        return Arrival(step, T, (one, two)) if self.sound else None
 
     def _first(self, s: FloatArray, error: FloatArray, fresh: Any, flow: FloatArray) -> IndexArray:
         """Return the features that may arrive first. They are measured in twice the precision, if `fresh`.

@@ -56,8 +56,9 @@ def gradient_flow(
     picks are those of `sequential_lasso`, and those of `omp` outside ties. Without `restart` the flow
     compares correlations that it accumulated, so it may choose otherwise.
 
-    Accuracy. The flow is nonexpansive, so the errors of events add up and are not multiplied (`_flow`).
-    `FlowPath.s_error` bounds the errors of s. Features that arrive together to these bounds are tied.
+    Accuracy. `FlowPath.s_error` bounds the errors of s, to first order in eps (`_flow` derives it). Features
+    that arrive together to these bounds are tied, and the bounds hold if the tie is exact. With nearly
+    dependent columns the errors may be multiplied from event to event.
 
     Parameters
     ----------

@@ -71,9 +71,8 @@ class FlowPath(FittedPath):
     tau : (m,) increasing, the times of the events in float64, in the units of 1/λ.
     s : (m, d) s at each event, zero on the forced features. With `restarted`, s just before it is set to
         zero.
-    s_error : (m,) bounds on the errors of s at the events, on `features`. They include the rounding of
-        results, and of the decision that several features arrive together. They grow with the number of
-        events.
+    s_error : (m,) bounds on the errors of s at the events, on `features`, if features that are tied to these
+        bounds are tied. They include the rounding of results, and grow with the number of events.
     features : (p,) the features with a nonzero coefficient at some time, increasing.
     coef_path : (m + 1, p) the coefficients of `features` before the first event, and after each event.
     intercept_path : (m + 1,) the intercepts; zero if there is none.
