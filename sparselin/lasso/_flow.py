@@ -128,17 +128,17 @@ class Flow(Segment):
         if self.problem.is_multiplied:  # the products were rounded
             r, y = self._sizes(above)
             error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
-        drift = (self.sign == 0) * (step * error * norms)
+        drift = np.where(self.sign == 0, step * error * norms, 0)
         np.clip(self.s, -1, 1, out=self.s)
         self.s[T] = self.sign[T] = np.sign(c[T])
         self._sum_error[T] = 0
         self._settle()
         self._correlate_all()
-        moved, before, now = self.sign == 0, np.abs(c), np.abs(self.c)
-        one_time = self._flow_errors[0] + drift + moved * at_one_time * np.abs(self.c - c)
-        event = self._flow_errors[1] + drift + moved * of_step * before
-        event = np.minimum(event, one_time + moved * at_one_time * np.maximum(before, now))
-        one_time[T] = event[T] = self._sum_error[~moved] = 0
+        before = np.abs(c)
+        one_time = self._flow_errors[0] + drift + at_one_time * np.abs(self.c - c)
+        event = self._flow_errors[1] + drift + of_step * before
+        event = np.minimum(event, one_time + at_one_time * np.maximum(before, np.abs(self.c)))
+        one_time[T] = event[T] = self._sum_error[self.sign != 0] = 0
         self._flow_errors, self.s_error = (one_time, event), self._sum_error + event
 
     def _active(self) -> list[int]:
