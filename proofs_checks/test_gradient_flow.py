@@ -413,13 +413,13 @@ def agreement_rates(draw, rng, count):
 @mutants("sl.gradient_flow", "exact_flow", "omp_picks", "edge_case")
 def test_when_the_flow_picks_as_omp(check):
     """Let c^t be the correlations at step t of OMP, λ_t the largest |c_j^t|, and ρ_tλ_t the second largest of
-    the unselected features. Let i be the pick, and δ_t = 1 − sign(c_i^t)·Σ_{u < t} δ_uc_i^u/λ_u. If Σ_{t ≤ k}
-    ρ_tδ_t < 1, and for t < k the least squares coefficients on the first t picks have no sign opposite to the
-    correlation of the feature when it was picked, then the first k events of the flow are OMP's first k
-    picks, one by one and in order. Π_{t ≤ k} (1 + ρ_t) < 2 implies Σ_{t ≤ k} ρ_tδ_t < 1. For k = 3 the
-    condition on the signs is needed. For k ≥ 2 the numbers 1 and 2 cannot be larger: for all ρ_1, ρ_2 ∈ (0,
-    1) with (1 + ρ_1)(1 + ρ_2) > 2 there is a design with ρ_1 + ρ_2δ_2 > 1 whose second event is not OMP's
-    second pick.
+    the unselected features. Let i be the pick, and δ_t = 1 − sign(c_i^t)·Σ_{u < t} δ_uc_i^u/λ_u. If Σ_{u ≤ t}
+    ρ_uδ_u < 1 for all t ≤ k, and for t < k the least squares coefficients on the first t picks have no sign
+    opposite to the correlation of the feature when it was picked, then the first k events of the flow are
+    OMP's first k picks, one by one and in order. Π_{t ≤ k} (1 + ρ_t) < 2 implies the first condition. For
+    k = 3 the condition on the signs is needed. For k ≥ 2 the numbers 1 and 2 cannot be larger: for all ρ_1,
+    ρ_2 ∈ (0, 1) with (1 + ρ_1)(1 + ρ_2) > 2 there is a design with ρ_1 + ρ_2δ_2 > 1 whose second event is not
+    OMP's second pick.
 
     Hypotheses: X and y are arbitrary. The flow is ds/dτ = c = Xᵀ(y − Xβ), s(0) = 0, |s_i| ≤ 1, and s_i = sign
     β_i where β_i ≠ 0. In an event some |s_i| reaches 1. The check of the last sentence has ρ in sixteenths.

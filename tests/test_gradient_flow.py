@@ -74,25 +74,6 @@ def test_dependent_columns_share_as_in_the_limit():
     assert np.allclose(copies.coef, [[0, 1, 0, 1, -1], [0.5, 1, -0.5, 1, -1]], rtol=0, atol=1e-15)
 
 
-def test_the_time_average_is_the_lasso_where_no_coordinate_has_the_wrong_sign():
-    seen = []
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((20, 12))
-        y = X @ rng.standard_normal(12) + rng.standard_normal(20)
-        path, lasso = sl.gradient_flow(X, y), sl.lasso_path(X, y)
-        for tau in np.linspace(1, 1.1 * path.tau[-1], 40):
-            average, best = path.average(tau), lasso.at(1 / tau)
-            values = [
-                0.5 * np.sum((y - X @ beta) ** 2) + np.abs(beta).sum() / tau for beta in (average.coef, best)
-            ]
-            assert -1e-12 <= (values[0] - values[1]) / values[1] <= average.excess / values[1] + 1e-12
-            assert average.is_lasso == bool(np.abs(average.coef - best).max() <= 1e-9)
-            assert average.is_lasso == (average.excess == 0) == (average.violations == ())
-            seen.append(average.is_lasso)
-    assert 20 < sum(seen) < len(seen) - 20
-
-
 def test_a_coordinate_leaves_and_returns_with_the_other_sign():
     X = np.array([[2.0, 0.6], [0.0, 0.1]])
     y = np.linalg.solve(X.T, [1.0, 0.9])
@@ -237,6 +218,12 @@ def test_the_picture_has_stairs_and_averages():
     assert np.interp(1.1, tau, mean) == 0
     assert kept.get_xdata().round(3).tolist() == [1, 1.167]
     assert broken.get_xdata().round(3).tolist() == [2.209]
+    cut = sl.gradient_flow(X, np.linalg.solve(X.T, [1.0, 0.9]), max_events=2)
+    assert sl.plots.show(cut).get_xlim()[1] == pytest.approx(cut.end)
+    why = sl.explain(X, np.linalg.solve(X.T, [1.0, 0.9]), cut, 0)
+    assert "and left at τ = 1.167; at the end of the path its coefficient is 0." in str(why)
+    drawn = sl.plots.show(why).lines[1]
+    assert (drawn.get_xdata().tolist(), drawn.get_ydata().tolist()) == ([1, 2], [1, 1])
     restarted = sl.plots.show(sl.gradient_flow(np.eye(2), [3.0, 1.0], restart=True))
     assert "dotted" not in restarted.get_xlabel()
     assert (

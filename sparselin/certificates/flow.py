@@ -73,6 +73,11 @@ class FlowCertificate:
     saddles: tuple[FlowSaddle, ...]
     complete: bool
 
+    def __repr__(self) -> str:
+        """Return a text of one line, without the saddles."""
+        events = f"{len(self.saddles) - 1} events, complete={self.complete}, sha256={self.sha256[:12]!r}…"
+        return f"FlowCertificate(shape={self.shape}, forced={self.forced}, {events})"
+
     def verify(self, X: Any, y: ArrayLike | None = None) -> form.Verification:
         """Check every statement of the certificate on (X, y), without a tolerance.
 

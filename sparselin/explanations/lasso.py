@@ -63,7 +63,8 @@ def explain_on_flow_path(problem: Problem, path: FlowPath, j: int) -> Explanatio
     if event:
         place = f"event {event} of {len(path)}, where its |s| reached 1"
         text = _describe_entry(path, j, "τ", place, intervals, path.end)
-        text += f"; at the end of the path its coefficient is {float(beta[-1]):.4g}."
+        left = f" and left at τ = {path.end:.4g}" if beta[-1] == 0 and intervals[-1][1] == path.end else ""
+        text += f"{left}; at the end of the path its coefficient is {float(beta[-1]):.4g}."
     elif j in forced:
         at_start = standing(problem, path.forced[: forced.index(j)], j)
         text = _describe_forced_feature(path, j, beta, at_start)

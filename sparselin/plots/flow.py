@@ -38,7 +38,9 @@ def flow(path: FlowPath, *, labels: int = 12, ax: style.Axes | None = None) -> s
         return style.note(ax, "The flow is at rest, because no column outside S is correlated with y.")
     tau = path.tau.astype(float)
     style.positive_axis(ax, tau)
-    grid = np.unique(np.concatenate([tau, np.geomspace(0.8 * tau[0], 1.25 * tau[-1], _SAMPLES)]))
+    grid = np.unique(
+        np.concatenate([tau, np.geomspace(0.8 * tau[0], min(1.25 * tau[-1], path.end), _SAMPLES)])
+    )
     now = np.searchsorted(tau, grid, side="right")
     end = path.coef_path[-1]
     shown = np.argsort(-np.abs(end), kind="stable")[: max(labels, 0)]

@@ -151,8 +151,9 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
 def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     """Draw |⟨X_j, r⟩| of the explained feature j along the path, together with the value that it must reach.
 
-    r is the residual. The value to reach is |⟨X_i, r⟩| of the picks i, or λ on a LASSO path. For methods with
-    β ≥ 0, in which the sign matters, ⟨X_j, r⟩ is drawn instead of its modulus if it is negative somewhere.
+    r is the residual. The value to reach is |⟨X_i, r⟩| of the picks i, or λ on a LASSO path. On a path of the
+    gradient flow |s_j| and 1 are drawn at each event. For methods with β ≥ 0, in which the sign matters,
+    ⟨X_j, r⟩ is drawn instead of its modulus if it is negative somewhere.
 
     Parameters
     ----------
@@ -165,16 +166,16 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     >>> ax.lines[1].get_ydata().round(2).tolist()
     [1.0, 1.0]
     """
-    steps = found.kind == "selection"
+    steps, flow = found.kind == "selection", found.kind == "flow"
     signed = bool((found.correlation < 0).any())
     bar = "" if signed else "|"
-    ax = style.picture(
-        ax, "features selected" if steps else r"$\lambda$", rf"${bar}\langle X_j, r\rangle{bar}$"
-    )
+    words = "event" if flow else "features selected" if steps else r"$\lambda$"
+    ax = style.picture(ax, words, "$|s_j|$" if flow else rf"${bar}\langle X_j, r\rangle{bar}$")
     if not len(found.level):
         return style.note(ax, found.sentence)
-    at = np.arange(len(found.level)) if steps else found.level
-    ax.plot(at, found.level, "s-", color=GREY, markersize=5, label="the pick" if steps else r"$\lambda$")
+    at = np.arange(flow, len(found.level) + flow) if steps or flow else found.level
+    goal = "the pick" if steps else "1" if flow else r"$\lambda$"
+    ax.plot(at, found.level, "s-", color=GREY, markersize=5, label=goal)
     ax.plot(
         at, found.correlation, "o-", color=BLUE, markersize=6, label=style.name(found.names, found.feature)
     )
@@ -185,7 +186,7 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
             {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 4 else {}
         )
         ax.set_xticks(at[::every], labels[::every], **turned)
-    else:
+    elif not flow:
         style.positive_axis(ax, found.level)
         ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
     if signed:

@@ -86,9 +86,10 @@ class FlowPath(FittedPath):
         1 elsewhere, or 1/scale_i for standardized columns.
     restarted : whether the flow was restarted after each pick.
     forced : S, in the order given.
-    status : COMPLETED if there is no further event: after the last one β stays as it is, and it is a least
-        squares solution. With `restarted` the status says why there is no further pick, as for `omp`.
-        MAX_STEPS after `max_events` events. BEYOND_PRECISION if rounding leaves the next event undecided.
+    status : COMPLETED if there is no further event, up to rounding: after the last one β stays as it is, and
+        it is a least squares solution. With `restarted` the status says why there is no further pick, as for
+        `omp`. MAX_STEPS after `max_events` events. BEYOND_PRECISION if rounding leaves the next event
+        undecided.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
 
     `to_frame()` has a row for each event: tau, lam = 1/τ, enters and leaves (names with commas), r_square
@@ -240,7 +241,7 @@ class FlowPath(FittedPath):
         )
         notes = self.fit.notes()
         if several := self.unique.count(False):
-            notes.append(f"after {plural(several, 'event')} β is not unique: the limit from equal α is shown")
+            notes.append(f"after {several} of the events β is not unique: the limit from equal α is shown")
         if len(self.forced):
             notes.append(f"forced, at least squares: {list_names(self._names_of(self.forced), 12)}")
         return Table(columns, (*notes, self.status.line))
