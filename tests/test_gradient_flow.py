@@ -74,19 +74,6 @@ def test_dependent_columns_share_as_in_the_limit():
     assert np.allclose(copies.coef, [[0, 1, 0, 1, -1], [0.5, 1, -0.5, 1, -1]], rtol=0, atol=1e-15)
 
 
-def test_a_coordinate_leaves_and_returns_with_the_other_sign():
-    X = np.array([[2.0, 0.6], [0.0, 0.1]])
-    y = np.linalg.solve(X.T, [1.0, 0.9])
-    path = sl.gradient_flow(X, y)
-    assert np.allclose(path.tau, [1, 7 / 6, 2.2089201877934], rtol=1e-13)
-    assert np.allclose(path.coef, [[0.25, 0], [0, 0.9 / 0.37], [-17.75, 60]], rtol=1e-13)
-    assert path.average(7 / 6).is_lasso
-    assert path.average(1.2).violations == (0,)
-    late = path.average(100.0)  # the average of feature 0 is negative now
-    assert late.is_lasso
-    assert np.allclose(late.coef, sl.lasso_path(X, y).at(0.01), rtol=1e-9)
-
-
 def test_the_restarted_flow_is_omp():
     for seed in range(60):
         rng = np.random.default_rng(seed)

@@ -80,8 +80,13 @@ def test_verification_is_the_sum_of_its_table():
         for line in (ROOT / "docs/verification.md").read_text(encoding="utf-8").splitlines()
         if re.match(r"\| \w+ \| \d+ \|", line)
     ]
+    table, flow = table[:-16], table[-16:]
     sums = [sum(column) for column in zip(*table, strict=True)]
     assert sums[:4] == [steps, agree, undecided, 0]
+    sentence = f"{number} designs, {number} events: {number} designs agree, none violates, {number} are"
+    assert [sum(column) for column in zip(*flow, strict=True)][:4] == numbers(
+        sentence, "docs/verification.md"
+    )
     ties = numbers(f"{number} steps have an exact tie; at {number} of them", "docs/verification.md")
     assert sums[4:] == ties
 
