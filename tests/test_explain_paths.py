@@ -126,7 +126,7 @@ class TestFlow:
             "nonzero again from τ = 2.209 on; at the end of the path its coefficient is -17.75."
         )
         assert str(explain(X, y, path, 2)) == "x2 stays at zero: its column is zero up to rounding."
-        small = "x3 stays at zero up to τ = 2.209: its |s| is always below 1 (at most 0.25, at τ = "
+        small = "x3 stays at zero: its |s| is always below 1 (at most 0.25, at τ = "
         assert str(explain(X, y, path, 3)).startswith(small)
         forced = explain(X, y, sl.gradient_flow(X, y, forced=[1]), 1)
         assert str(forced).startswith("x1 was forced, so it has no penalty; its coefficient is ")

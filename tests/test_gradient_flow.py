@@ -111,7 +111,7 @@ def test_times_and_values():
     cut = sl.gradient_flow(X, y, max_events=1)
     assert cut.status == sl.Status.MAX_STEPS
     assert cut.at(0.25).tolist() == [4, 0]
-    with pytest.raises(ValueError, match=r"from 0 to 0\.25"):
+    with pytest.raises(ValueError, match=r"at most 0\.25"):
         cut.at(0.3)
     assert sl.gradient_flow(X, y, max_events=2).status == sl.Status.COMPLETED
     seen = []

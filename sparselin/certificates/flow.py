@@ -229,7 +229,7 @@ def certify_flow(X: FloatArray, y: FloatArray, S: Indices, path: FlowPath) -> Fl
             close = close and (np.abs(path.s[m, J] - s[J]) <= error[m] + EPS).all()
             same = (fields[0], unique) == (path.supports[m], path.unique[m])
             found = f"τ = {tau:.17g}, support {fields[0]}, unique: {unique}, s = {s[J]} at {J}"
-            _require(close and same, f"event {k} is refuted; the exact event has {found}")
+            _require(close and same, f"event {k} is refuted for these data; the exact event has {found}")
     _require(len(saddles) == len(supports), f"event {len(saddles)} is refuted: the flow rests before it")
     return FlowCertificate(form.digest(X, y, False), X.shape, S, tuple(saddles), at_rest)
 
@@ -272,16 +272,16 @@ def _follow(X: FloatArray, y: FloatArray, S: Indices, supports: list[Indices], b
         for k, (old, J) in enumerate(itertools.pairwise(supports), 1):
             _require(len({*J} - {*old}) == 1, f"saddle {k}: balls prove events at which one feature arrives")
             (a,) = {*J} - {*old}
-            require(abs(C[a, k - 1]), "the feature that enters moves")
+            require(abs(C[a, k - 1]), "the feature that enters does not move")
             sign = 1 if C[a, k - 1] > 0 else -1
             step = (sign - s[a]) / C[a, k - 1]
             taus.append(taus[-1] + step)
             for j in set(range(d)) - {*S, *old, a}:
                 s[j] += step * C[j, k - 1]
-                require(1 - abs(s[j]), "no other feature arrives")
+                require(1 - abs(s[j]), "another feature arrives")
             s[a] = arb(sign)
             for j in (*old, a):
-                require(s[j] * (beta[used.index(j), k] if j in J else -C[j, k]), "the support is right")
+                require(s[j] * (beta[used.index(j), k] if j in J else -C[j, k]), "the support is wrong")
             states.append(np.array([*map(float, s)]))
     found = zip(supports, map(float, taus), states, strict=True)
     return [(J, None, None, (), tau, s_k, True, at_rest) for J, tau, s_k in found]

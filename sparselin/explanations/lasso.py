@@ -217,7 +217,7 @@ def _describe_rest(path: FlowPath, j: int, course: Course, at: Standing, given: 
         )
     explained = words.describe_share(path, given, at, path.with_intercept, "the features nonzero at the end")
     parts = [height, explained, words.describe_gain(at, "adding it to them in least squares")]
-    return words.sentence(f"{begin} up to τ = {float(path.tau[-1]):.4g}", parts)
+    return words.sentence(begin if math.isinf(path.end) else f"{begin} up to τ = {path.end:.4g}", parts)
 
 
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:

@@ -46,8 +46,9 @@ class FlowAverage(Named):
     names: Names
 
     def _headline(self) -> str:
-        wrong = plural(len(self.violations), "violation")
-        return f"τ {number(self.tau)}, λ {number(self.lam)}, {wrong} of the KKT conditions of the LASSO"
+        wrong = f"{plural(len(self.violations), 'violation')} of the KKT conditions of the LASSO"
+        what = "a LASSO solution" if self.is_lasso else wrong
+        return f"τ {number(self.tau)}, λ {number(self.lam)}, {what}"
 
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
@@ -57,14 +58,16 @@ class FlowAverage(Named):
             Column("coefficient", "coefficient", self.coef[J]),
             Column("violates", "violates KKT", np.isin(J, self.violations)),
         )
-        return Table(columns, (f"the objective exceeds the minimum by at most {number(self.excess)}",))
+        excess = f"the objective exceeds the minimum by at most {number(self.excess)}"
+        return Table(columns, () if self.is_lasso else (excess,))
 
 
 @result
 class FlowPath(FittedPath):
     """The limit α → 0 of gradient flow on w∘θ, event by event; the length m is the number of events.
 
-    β jumps at the events and is constant between them; s is continuous and linear between them.
+    β jumps at the events and is constant between them; s is continuous and linear between them. With
+    `restarted`, s is set to zero at each event.
 
     Attributes
     ----------
@@ -76,8 +79,8 @@ class FlowPath(FittedPath):
     features : (p,) the features with a nonzero coefficient at some time, increasing.
     coef_path : (m + 1, p) the coefficients of `features` before the first event, and after each event.
     intercept_path : (m + 1,) the intercepts; zero if there is none.
-    residual_norm, r2 : (m + 1,) ‖y − Xβ‖, and 1 − ‖y − Xβ‖²/‖y‖², which is 0 for y = 0. With an intercept, ‖y
-        − ȳ‖ takes the place of ‖y‖, where ȳ is the mean of y.
+    residual_norm, r2 : (m + 1,) ‖y − Xβ‖ of the β before they are rounded, and 1 − ‖y − Xβ‖²/‖y‖², which is 0
+        for y = 0. With an intercept, ‖y − ȳ‖ takes the place of ‖y‖, where ȳ is the mean of y.
     supports : m tuples of indices outside S, the forced features: the features with β_i ≠ 0 after each event,
         increasing. With `restarted`, the picks so far in their order.
     unique : m booleans, whether β after the event is the only limit. Otherwise columns are dependent, and β
@@ -170,11 +173,13 @@ class FlowPath(FittedPath):
     def s_at(self, tau: ArrayLike) -> FloatArray:
         """Return s (d,) at time τ, or (q, d) at q times, by linear interpolation, which is exact.
 
+        With `restarted`, the result at an event is zero.
+
         Raises the errors of `at`.
         """
         times = self._times(tau)
         i, edges = self._interval(times), np.array([0.0, *self.tau, np.inf])
-        starts = np.concatenate([np.zeros((1, self.n_features)), self.s * (not self.restarted)])
+        starts = np.concatenate([np.zeros((1, self.n_features)), np.where(self.restarted, 0, self.s)])
         ends = np.concatenate([self.s, starts[-1:]])
         weight = ((times - edges[i]) / (edges[i + 1] - edges[i]))[..., None]
         return np.asarray((1 - weight) * starts[i] + weight * ends[i])
@@ -215,9 +220,8 @@ class FlowPath(FittedPath):
         times = given.astype(np.float64)
         bad = times[~(np.isfinite(times) & (times >= 0) & (times <= self.end))]
         if bad.size:
-            raise ValueError(
-                f"tau must be finite and from 0 to {self.end:g}, the end of this path; got {bad[0]}"
-            )
+            end = "" if np.isinf(self.end) else f" and at most {self.end:g}, the end of this path"
+            raise ValueError(f"tau must be finite, at least 0{end}; got {bad[0]}")
         return times
 
     def _headline(self) -> str:
