@@ -84,15 +84,15 @@ class FlowCertificate:
         In rationals the check needs products and comparisons only. Let saddle k begin at τ_k, with s_k, β_k
         and c_k = Xᵀ(y − Xβ_k), so that s_0 = 0 and s_{k+1} = s_k + (τ_{k+1} − τ_k)c_k. The conditions are
 
-        (a) 0 = τ_0 < τ_1 < …, and |s_k| ≤ 1 off S;
-        (b) c_k = 0 on S and on the support, which excludes S; s_k = sign β_k on the support; β_k is zero off
-            S and the support;
-        (c) s_{k,j}c_{k,j} ≤ 0 where |s_{k,j}| = 1;
-        (d) c_k ≠ c_{k−1};
-        (e) for each i off S and the support with |s_{k,i}| = 1 and c_{k,i} = 0 there is a w, orthogonal to
-            the columns of S and of the support, with s_{k,j}⟨X_j, w⟩ ≥ 0 for all j with |s_{k,j}| = 1 and
-            c_{k,j} = 0, and s_{k,i}⟨X_i, w⟩ > 0;
-        (f) `complete` says whether the last c is zero.
+        - (a) 0 = τ_0 < τ_1 < …, and |s_k| ≤ 1 off S;
+        - (b) c_k = 0 on S and on the support, which excludes S; s_k = sign β_k on the support; β_k is zero
+          off S and the support;
+        - (c) s_{k,j}c_{k,j} ≤ 0 where |s_{k,j}| = 1;
+        - (d) c_k ≠ c_{k−1};
+        - (e) for each i off S and the support with |s_{k,i}| = 1 and c_{k,i} = 0 there is a w, orthogonal to
+          the columns of S and of the support, with s_{k,j}⟨X_j, w⟩ ≥ 0 for all j with |s_{k,j}| = 1 and
+          c_{k,j} = 0, and s_{k,i}⟨X_i, w⟩ > 0;
+        - (f) `complete` says whether the last c is zero.
 
         Why they suffice. By (a) and (b), s and β solve the inclusion: s is linear between events, so |s| ≤ 1
         at both ends of a piece implies it between them, and s_j stays at sign β_j because c_j = 0. By (c) the
