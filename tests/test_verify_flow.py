@@ -16,6 +16,7 @@ import sparselin as sl
 from sparselin.ensembles import ENSEMBLES
 from sparselin.results import FlowPath
 from sparselin.studies.common.group import cli
+from sparselin.studies.verification import command, report
 from sparselin.studies.verification import run as studies
 from sparselin.studies.verification.run import VerificationSettings, summarize, verify_one_flow
 from sparselin.verification import flow as checks
@@ -190,6 +191,14 @@ class TestCommand:
         again = CliRunner().invoke(cli, [*command, "--plant", "late"])
         assert (again.exit_code, json.loads(again.output)["verdict"]) == (1, "violates")
         assert json.loads(invoke(*command))["verdict"] == "agrees"
+
+    def test_the_command_of_a_long_run_is_accepted(self, monkeypatch, tmp_path):
+        """The descents of the other claim have no cap from 10,000 designs on; this claim has none to lift."""
+        seen = []
+        monkeypatch.setattr(command, "_collect", lambda _, settings: (seen.append(settings), ([], True))[1])
+        arguments = ["verify", "--claim", "flow", "--designs", "10000", "--output", tmp_path]
+        invoke(*arguments, exit_code=130)
+        assert "--uncapped" not in report._command(seen[0])
 
     def test_options_of_the_other_claim_are_refused(self):
         for options in (["--steps", "3"], ["--uncapped"], ["--plant", "second-best"]):

@@ -50,7 +50,7 @@ from scipy.special import lambertw
 
 from sparselin.greedy.omp import omp
 from sparselin.lasso.entry import first_entry
-from sparselin.lasso.flow import gradient_flow as gradient_flow  # also for the defects of the studies
+from sparselin.lasso.flow import gradient_flow
 from sparselin.lasso.path import lasso_path
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, FlowPath, Status

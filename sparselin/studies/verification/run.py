@@ -21,11 +21,12 @@ import numpy as np
 
 from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
 from sparselin.greedy.omp import omp
+from sparselin.lasso.flow import gradient_flow
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
-from sparselin.verification.flow import LOGS, FlowCheck, gradient_flow, verify_flow
+from sparselin.verification.flow import LOGS, FlowCheck, verify_flow
 from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
 
