@@ -59,13 +59,13 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
         ("1,2,3\n4,5,6\n", "only numbers"),
         ("a,b,a\n1,2,3\n", "'a' occurs twice"),
         ("a:b\n1:2\n", "separated by commas (or semicolons, or tabs); it has 'a:b'"),
-        ("a;b;y\n1;2;no\n", "'y' is the column to explain: encode it as numbers"),
+        ("a;b;y\n1;2;no\n", "every cell must hold a number; column 'y' has 'no' in row 1"),
         ("a,b\n1,2\n3\n", "line 3 has 1 fields, but the first line has 2"),
-        ("a,b\n1,\n", "line 2 has no value in column 'b'"),
+        ("a,b\n1,\n", "column 'b' has an empty cell in row 1"),
         (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
         (",a\n0,1\n", "must name every column; column 1 has no name"),
         (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),
-        ("a,city\n1,Rome\n", "line 2 has 'Rome' in column 'city'"),
+        ("a,city\n1,Rome\n", "column 'city' has 'Rome' in row 1"),
     ],
 )
 def test_bad_tables_say_where(tmp_path, text, words):

@@ -1,1 +1,1 @@
-"""Methods of selection behind one interface, and their cross-validation."""
+"""Methods of selection by name, and the errors of cross-validation along a path."""

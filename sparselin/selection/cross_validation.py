@@ -1,15 +1,14 @@
-"""K-fold cross-validation of the path of a selection method, which chooses the number of features."""
+"""The errors of K-fold cross-validation along a path, which choose the number of features."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.selection.methods import SelectionData, models
 
 # the largest number of features that is tried by default
 MOST = 30
@@ -58,36 +57,6 @@ class CrossValidation:
     def at(self, t: int) -> int:
         """Return the position of the number of features t in the arrays `sizes`, `error` and `r2`."""
         return int(np.flatnonzero(self.sizes == t)[0])
-
-
-def largest_size(n: int, d: int, folds: int) -> int:
-    """Return the largest number of features to try in the cross-validation of n rows and d features.
-
-    The number is at most d and at most MOST. Together with the intercept it is at most half of the number of
-    rows that a fit uses.
-    """
-    left_out = -(-n // min(folds, n))
-    return max(0, min(d, MOST, (n - left_out) // 2 - 1))
-
-
-def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: int) -> Iterator[Fold]:
-    """Yield for each fold the errors, on its rows, of models fitted on the other folds.
-
-    There is one model for each number of features up to k. Scaling and selection are repeated for each fold,
-    on all rows outside the fold. If the path ends before k features, for example because columns are constant
-    on these rows, its last model also counts for the larger numbers of features. The seed determines the
-    random division of the rows into folds.
-    """
-    n = len(data.y)
-    of_row = np.random.default_rng(seed).permutation(n) % min(folds, n)
-    weights = np.ones(n) if data.weight is None else data.weight
-    for fold in range(min(folds, n)):
-        out = of_row == fold
-        w, y = weights[out], data.y[out]
-        mean = np.average(data.y[~out], weights=weights[~out]) if data.intercept else 0.0
-        fitted = models(data, method, k, seed, rows=~out)
-        errors = [np.average((y - model.predict(data.X[out])) ** 2, weights=w) for model in fitted]
-        yield Fold(float(w.sum()), np.array(errors), float(np.average((y - mean) ** 2, weights=w)))
 
 
 def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from sparselin.studies.common.tables import BadTable, is_text, positions, read_csv, some
+from sparselin.studies.common.tables import BadTable, is_text, numbers_of, positions, read_table, some
 from sparselin.validation import read_npz
 
 # name ↦ kinds of dtype, least and largest value, and (conversion, description)
@@ -93,12 +93,14 @@ def _from_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
 
 def _from_csv(path: Path, target: str | None) -> SavedDesign:
     try:
-        names, data, _, note, _ = read_csv(path)
+        table = read_table(path)
+        data = numbers_of(path, table)
     except BadTable as error:
-        raise click.BadParameter(error.full_message(target), param_hint="--design") from None
+        raise click.BadParameter(str(error), param_hint="--design") from None
+    names = tuple(table.frame)
     try:
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
     except BadTable as error:
-        raise click.UsageError(error.full_message()) from None
+        raise click.UsageError(str(error)) from None
     others = names[:at] + names[at + 1 :]
-    return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], note)
+    return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], table.note)

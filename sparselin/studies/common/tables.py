@@ -1,4 +1,4 @@
-"""Read tables of numbers with named columns: .csv files, whose first line has the names, and Parquet."""
+"""Read tables with named columns into pandas: .csv, whose first line has the names, Parquet and Excel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import csv
 import gzip
 import importlib
 import io
-import shlex
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -19,94 +19,78 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from sparselin.results import FloatArray
-from sparselin.validation import check_indices, to_array
+from sparselin.validation import check_indices
 
 # the names that pandas gives to an index of rows: in a .csv, in a .csv that it has read before, in a Parquet
 _INDEX, _LEVEL = ("", "Unnamed: 0"), "__index_level_"
-# the texts that stand for a missing number, as in pandas.read_csv
-_MISSING = frozenset(["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"])
 _OTHERS = (";", "\t")
-_TEXTS, _PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+_TEXTS, _PARQUET, _WORKBOOK = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), ".xlsx"
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_EXCEL = "an Excel workbook: save its sheet as a .csv"
 # the first bytes of files that are not text
 _OTHER_FILES = {
     b"PK\x03\x04": "a .zip: unpack it",
-    b"\xd0\xcf\x11\xe0": _EXCEL,
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook: save it as an .xlsx",
     b"PAR1": "a Parquet file: rename it to .parquet",
     b"BZh": "compressed by bzip2: unpack it",
     b"\xfd7zXZ": "compressed by xz: unpack it",
     b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it",
 }
 _SHOWN = 8  # columns that a message lists
-_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+_DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
+# a column of numbers may have texts such as "?" instead, in at most this share of its cells
+_CODES = 0.1
 
 
 class DataTable(NamedTuple):
-    """The names of m columns, and their numbers (n, m) in float64.
+    """A table as pandas reads it.
 
-    dropped : the names of the columns left out on request.
-    note : sentences about an index that was left out and an encoding other than UTF-8, or "".
-    options : the keyword arguments with which pandas.read_csv reads the same table from a .csv.
+    frame : the columns and rows; the names of the columns are distinct texts.
+    note : sentences about an index that was left out, an encoding other than UTF-8, a sheet, or "".
+    reader, options : the function of pandas that reads the same table, and its keyword arguments.
+    renamed : whether spaces around the names of columns were removed.
     """
 
-    names: tuple[str, ...]
-    data: FloatArray
-    dropped: tuple[str, ...]
+    frame: Any
     note: str
+    reader: str
     options: dict[str, Any]
+    renamed: bool = False
 
 
 class BadTable(Exception):
-    """The error that a file cannot be read as a table; the message says why, where, and what to do.
-
-    texts : the columns that hold texts instead of numbers, with an example of each.
-    names : the names of the columns to read.
-    """
-
-    def __init__(self, words: str, texts: dict[str, str] | None = None, names: Sequence[str] = ()) -> None:
-        super().__init__(words)
-        self.texts, self.names = texts or {}, tuple(names)
-
-    def full_message(self, target: str | None = None, option: str = "") -> str:
-        """Return the error with advice.
-
-        target : the name of y, by default the last column.
-        option : the option that drops columns, if any.
-        """
-        text = str(self).rstrip(".")
-        y = target or (self.names or ("",))[-1]
-        columns = [name for name in self.texts if name != y]
-        if columns:
-            few = f" {shlex.quote(quoted_list(columns))}" if len(columns) <= _SHOWN else ""
-            by = f" with {option}{few}" if option else ""
-            text += f". Encode such columns as numbers, or leave them out{by}"
-        if y in self.texts:
-            text += (
-                f". {y!r} is the column to explain: encode it as numbers. For two classes, use in Python: "
-                f'sparselin.generalized_omp(X, y == {short(self.texts[y])}, k, loss="logistic")'
-            )
-        return text if text.endswith("?") else f"{text}."
+    """The error that a file cannot be read as a table; the message says why, where, and what to do."""
 
 
-def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None) -> DataTable:
-    """Read a .csv or .parquet without the columns `drop`.
+def read_table(path: Path, encoding: str | None = None) -> DataTable:
+    """Read a .csv, .parquet or .xlsx with pandas. Raises BadTable.
 
-    A missing number becomes NaN; truth values become 0 and 1.
-
-    Raises BadTable.
+    If a column holds numbers and, in a few cells, texts such as "?", these texts count as missing; `options`
+    and `note` name them.
     """
     if is_text(path):
-        return read_csv(path, drop, True, encoding)
-    if is_parquet(path):
-        return _read_parquet(path, drop)
-    _check_text(path)
-    raise BadTable(f"{path} must be a .csv or a .parquet")
+        table = _read_csv(path, encoding)
+    elif is_parquet(path):
+        return _read_parquet(path)
+    elif path.suffix.lower() == _WORKBOOK:
+        table = _read_workbook(path)
+    else:
+        _check_text(path)
+        raise BadTable(f"{path} must be a .csv, a .parquet or an .xlsx")
+    texts = columns_of(table.frame, "OUTSV")
+    codes = {name: found for name in texts if (found := _codes(table.frame[name]))}
+    if not codes:
+        return table
+    few = some([f"{name!r} has {', '.join(map(repr, found))}" for name, found in codes.items()])
+    note = f"Counted as missing, in columns of numbers: {few}."
+    options = {**table.options, "na_values": codes}
+    frame = _call(path, table.reader, options)
+    frame.columns = table.frame.columns
+    return table._replace(frame=frame, note=f"{table.note} {note}".strip(), options=options)
 
 
 def is_parquet(path: Path) -> bool:
@@ -118,6 +102,27 @@ def is_text(path: Path) -> bool:
     """Return whether the name of a file is that of a .csv, compressed by gzip or not."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(_TEXTS)
+
+
+def columns_of(frame: Any, kinds: str) -> list[str]:
+    """Return the names of the columns whose dtype has one of these kinds, such as "iuf" for numbers."""
+    return [name for name, dtype in frame.dtypes.items() if dtype.kind in kinds]
+
+
+def numbers_of(path: Path, table: DataTable) -> FloatArray:
+    """Return the columns of a table as numbers (n, d). Raises BadTable if a cell holds none."""
+    frame, bad = table.frame.copy(), []
+    for name in frame:
+        values = frame[name]
+        frame[name] = _as_numbers(values, table.options.get("decimal", "."))
+        wrong = np.flatnonzero(frame[name].isna())
+        if len(wrong):
+            cell = values.iloc[wrong[0]]
+            what = "an empty cell" if cell != cell else short(str(cell))
+            bad.append(f"{short(name)} has {what} in row {wrong[0] + 1}")
+    if bad:
+        raise BadTable(f"{path}: every cell must hold a number; column {some(bad)}")
+    return np.asarray(frame.to_numpy(np.float64))
 
 
 def short(text: str) -> str:
@@ -157,21 +162,12 @@ def split(values: Sequence[str], names: Sequence[str]) -> list[str]:
     return found
 
 
-def quoted_list(names: Sequence[str]) -> str:
-    """Join names to a text that `split` divides into the same names."""
-    quoted = (name.replace('"', '""') for name in names)
-    return ",".join(f'"{name}"' if "," in name or '"' in name else name for name in quoted)
+def _read_csv(path: Path, encoding: str | None) -> DataTable:
+    """Read a .csv. If no encoding is given, it is UTF-8 or UTF-16, or else Latin-1 as Windows extends it.
 
-
-def read_csv(
-    path: Path, drop: Sequence[str] = (), missing: bool = False, encoding: str | None = None
-) -> DataTable:
-    """Read a .csv without the columns `drop`. A missing number becomes NaN if `missing`, else it is refused.
-
-    If no encoding is given, the encoding is UTF-8 or UTF-16, or else Latin-1 as Windows extends it. The
-    separator is a comma. If the first line has no comma, the separator is the first character of `_OTHERS`
-    that this line contains. If the separator is a semicolon, a comma in a number is a decimal point, as in
-    the files of R's write.csv2.
+    The separator is a comma. If the first line has no comma, the separator is the first character of
+    `_OTHERS` that this line contains. If the separator is a semicolon, a comma in a number is a decimal
+    point, as in the files of R's write.csv2.
     """
     with _open(path, encoding) as (file, options, notes):
         first = next(filter(str.strip, file), "")
@@ -179,24 +175,69 @@ def read_csv(
         sep = next((other for other in _OTHERS if whole and other in first), ",")
         file.seek(0)
         reader = csv.reader(file, delimiter=sep)
-        names = tuple(name.strip() for name in next((row for row in reader if row), ()))
+        names = [name.strip() for name in next((row for row in reader if row), ())]
         if names and len(names) < 2:
             words = "needs a column for y and others for X, separated by commas (or semicolons, or tabs)"
             raise BadTable(f"{path}: {words}; it has {short(names[0])}")
         if names and all(_is_number(name) for name in names):
             raise BadTable(f"{path}: the first line must name the columns; it has only numbers")
-        index = [0] if names and names[0] in _INDEX and len(names) > 2 else []
-        if index:
-            notes.append(f"{path}: the first column has no name, so it is left out as an index of the rows.")
-        keep, dropped = _columns_to_read(path, names, index, drop)
-        decimal = "," if sep == ";" else "."
-        rows = [_numbers(path, reader.line_num, row, names, keep, missing, decimal) for row in reader if row]
-        commas = sep == ";" and _has_commas(file, keep)
+        rows, commas = 0, False
+        for row in filter(None, reader):
+            if len(row) != len(names):
+                words = f"line {reader.line_num} has {len(row)} fields, but the first line has {len(names)}"
+                raise BadTable(f"{path}: {words}")
+            rows, commas = rows + 1, commas or (sep == ";" and any(map(_DECIMAL.fullmatch, row)))
     if not rows:
         raise BadTable(f"{path} must have a line that names the columns, and a line for each row of X and y")
-    options |= {"index_col": 0} if index else {}
+    start = int(names[0] in _INDEX and len(names) > 2)
+    if start:
+        notes.append(f"{path}: the first column has no name, so it is left out as an index of the rows.")
+        names, options = names[1:], options | {"index_col": 0}
+    _check_names(path, names, start)
     options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas else {})
-    return DataTable(tuple(names[j] for j in keep), np.array(rows), dropped, " ".join(notes), options)
+    frame = _call(path, "read_csv", options)
+    renamed, frame.columns = list(frame.columns) != names, names
+    return DataTable(frame, " ".join(notes), "read_csv", options, renamed)
+
+
+def _call(path: Path, reader: str, options: dict[str, Any]) -> Any:
+    """Call a function of pandas that reads a file, and return the frame. Raises BadTable."""
+    pandas = _import_pandas(path)
+    whole = {"low_memory": False} if reader == "read_csv" else {}  # one dtype for all rows of a column
+    try:
+        return getattr(pandas, reader)(path, **options, **whole).copy()  # in one block: faster
+    except ImportError as error:  # the package with which pandas reads this kind of file
+        raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
+    except (ValueError, OSError, MemoryError, KeyError, zipfile.BadZipFile) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise BadTable(f"{path} cannot be read by pandas.{reader}: {why}") from None
+
+
+def _import_pandas(path: Path) -> Any:
+    try:
+        return importlib.import_module("pandas")
+    except ImportError:
+        raise BadTable(f"{path}: tables need pandas: pip install 'sparselin[frames]'") from None
+
+
+def _codes(column: Any) -> list[str]:
+    """Return the texts in a column of numbers, such as "?"; [] if most cells hold no number, or if all do."""
+    column = column.dropna()
+    texts = column[_as_numbers(column).isna()]
+    few = 0 < len(texts) <= _CODES * len(column)
+    return sorted({str(text) for text in texts}) if few and len(set(texts)) <= _SHOWN else []
+
+
+def _as_numbers(column: Any, decimal: str = ".") -> Any:
+    """Return a column with its texts as numbers, or NaN where they are none.
+
+    A truth value is no text, and counts as 0 or 1. "1_000" is no number.
+    """
+    if column.dtype.kind in "biufc":
+        return column
+    texts = column.astype(object).mask(column.astype(str).str.contains("_"))
+    texts = texts.map(lambda cell: cell.replace(decimal, ".") if isinstance(cell, str) else cell)
+    return importlib.import_module("pandas").to_numeric(texts, "coerce")
 
 
 @contextlib.contextmanager
@@ -216,7 +257,8 @@ def _open(path: Path, encoding: str | None) -> Iterator[tuple[TextIO, dict[str, 
             name = {"cp1252": "Latin-1 (cp1252)", "latin-1": "Latin-1"}.get(used, used.upper())
             plain = used == "utf-8-sig"
             options = {} if plain else {"encoding": used}
-            options |= {"compression": "gzip"} if packed and path.suffix.lower() != ".gz" else {}
+            if packed != (path.suffix.lower() == ".gz"):
+                options["compression"] = "gzip" if packed else None
             notes = [] if plain or encoding else [f"{path} is not in UTF-8; it is read as {name}."]
             file.seek(0)
             yield io.TextIOWrapper(file, used, newline=""), options, notes
@@ -274,69 +316,21 @@ def _check_text(path: Path) -> None:
         if head.startswith(mark):
             if zipfile.is_zipfile(path):
                 with zipfile.ZipFile(path) as archive:
-                    what = _EXCEL if "xl/workbook.xml" in archive.namelist() else what
+                    book = "xl/workbook.xml" in archive.namelist()
+                    what = "an Excel workbook: rename it to .xlsx" if book else what
             raise BadTable(f"{path} is {what}")
 
 
-def _has_commas(file: TextIO, keep: list[int]) -> bool:
-    """Return whether the numbers in a .csv with semicolons contain commas."""
-    file.seek(0)
-    rows = filter(None, csv.reader(file, delimiter=";"))
-    next(rows, None)
-    return any("," in row[j] for row in rows for j in keep)
+def _check_names(path: Path, names: Sequence[str], start: int = 0) -> None:
+    """Raise BadTable unless every column has a name of its own.
 
-
-def _columns_to_read(
-    path: Path, names: Sequence[str], index: list[int], drop: Sequence[str]
-) -> tuple[list[int], tuple[str, ...]]:
-    """Return the columns to read, and the names of the dropped ones.
-
-    A column is read unless it is in `drop` or is an index that numbers the rows.
+    start : the number of columns before the first one.
     """
-    keep = [j for j in range(len(names)) if j not in index]
-    kept = [names[j] for j in keep]
-    if "" in kept:
-        raise BadTable(f"{path} must name every column; column {keep[kept.index('')] + 1} has no name")
-    twice = [name for name, count in Counter(kept).items() if count > 1]
+    if "" in names:
+        raise BadTable(f"{path} must name every column; column {start + names.index('') + 1} has no name")
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise BadTable(f"{path} must have distinct column names; {short(twice[0])} occurs twice")
-    out = set(positions(split(drop, kept), kept, "--drop"))
-    return [j for i, j in enumerate(keep) if i not in out], tuple(kept[i] for i in sorted(out))
-
-
-def _numbers(
-    path: Path, line: int, row: list[str], names: Sequence[str], keep: list[int], missing: bool, decimal: str
-) -> FloatArray:
-    """Convert the fields `row` of a line of a .csv to numbers, in the columns `keep` only.
-
-    line : the number of the line, for messages.
-    names : the names of all columns.
-    missing : whether a missing number becomes NaN; if not, it raises BadTable.
-    decimal : the decimal point.
-    """
-    if len(row) != len(names):
-        raise BadTable(f"{path}: line {line} has {len(row)} fields, but the first line has {len(names)}")
-    if "_" not in "".join(row):  # float() ignores underscores
-        with contextlib.suppress(ValueError):
-            return np.array([float(row[j].replace(decimal, ".")) for j in keep])
-    numbers, texts = [], {}
-    for j in keep:
-        field = row[j].strip()
-        if missing and field in _MISSING:
-            numbers.append(np.nan)
-        elif not field:
-            words = f"line {line} has no value in column {short(names[j])}: fill it in, or remove the row"
-            raise BadTable(f"{path}: {words}")
-        elif field in _TRUTH:
-            numbers.append(_TRUTH[field])
-        elif _is_number(field.replace(decimal, ".")):
-            numbers.append(float(field.replace(decimal, ".")))
-        else:
-            texts[names[j]] = field
-    if texts:
-        found = some([f"{short(field)} in column {short(name)}" for name, field in texts.items()])
-        raise BadTable(f"{path}: line {line} has {found}: not a number", texts, [names[j] for j in keep])
-    return np.array(numbers)
 
 
 def _is_number(field: str) -> bool:
@@ -346,40 +340,41 @@ def _is_number(field: str) -> bool:
     return False
 
 
-def _read_parquet(path: Path, drop: Sequence[str]) -> DataTable:
-    """Read a Parquet file without the columns `drop`. Raises BadTable."""
-    frame = _frame(path)
-    names = tuple(frame.columns)
-    index = [j for j, name in enumerate(names) if name.startswith(_LEVEL)]
-    note = f"{path}: {', '.join(names[j] for j in index)} is left out as an index of the rows."
-    keep, dropped = _columns_to_read(path, names, index, drop)
-    columns, texts = [], {}
-    for name in (names[j] for j in keep):
-        try:
-            columns.append(np.asarray(to_array(frame[name], name), np.float64))
-        except TypeError:
-            texts[name] = str(next(iter(frame[name]), ""))
-    if texts:
-        types = some([f"{short(name)} has dtype {frame[name].dtype}" for name in texts])
-        raise BadTable(f"{path}: columns must hold real numbers; {types}", texts, [names[j] for j in keep])
-    if not columns or not len(columns[0]):
-        raise BadTable(f"{path} must have columns and rows; it has {len(frame)} rows of {some(names)}")
-    data = np.column_stack(columns)
-    return DataTable(tuple(names[j] for j in keep), data, dropped, note if index else "", {})
+def _read_workbook(path: Path) -> DataTable:
+    """Read the first sheet of an Excel workbook."""
+    frame = _call(path, "read_excel", {})
+    names = [str(name).strip() for name in frame.columns]
+    renamed, frame.columns = list(frame.columns) != names, names
+    _check_names(path, names)
+    if not len(frame):
+        raise BadTable(f"{path} must have a row of names, and a row for each row of X and y")
+    return DataTable(frame, f"{path}: the first sheet is read.", "read_excel", {}, renamed)
 
 
-def _frame(path: Path) -> Any:
-    """Read a Parquet file into a frame of polars, or else of pandas."""
-    for library in ("polars", "pandas"):
-        try:
-            return importlib.import_module(library).read_parquet(path)
-        except ImportError:  # the library is missing, or the package with which pandas reads Parquet
-            continue
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except (
-            BaseException
-        ) as error:  # each reader raises its own errors, and a panic of polars is not an Exception
-            why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
-    raise BadTable(f"{path}: Parquet needs polars, or pandas with pyarrow: pip install 'sparselin[frames]'")
+def _read_parquet(path: Path) -> DataTable:
+    """Read a Parquet file by polars, or else by pandas with pyarrow. Raises BadTable."""
+    pandas = _import_pandas(path)
+    try:
+        columns = importlib.import_module("polars").read_parquet(path)
+        frame = pandas.DataFrame({column.name: _from_polars(column) for column in columns})
+    except ImportError:
+        frame = _call(path, "read_parquet", {})
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # polars raises its own errors, and its panic is not an Exception
+        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
+    index = [name for name in frame if str(name).startswith(_LEVEL)]
+    frame = frame.drop(columns=index)
+    _check_names(path, list(frame.columns))
+    if not frame.size:
+        raise BadTable(f"{path} must have columns and rows; it has {len(frame)} rows of {some(list(frame))}")
+    note = f"{path}: {', '.join(index)} is left out as an index of the rows." if index else ""
+    return DataTable(frame, note, "read_parquet", {})
+
+
+def _from_polars(column: Any) -> Any:
+    """Return a column of polars as an array or a list that pandas reads: numbers with NaN for null."""
+    if column.dtype.is_decimal():
+        column = column.cast(importlib.import_module("polars").Float64)
+    return column.to_numpy() if column.dtype.is_numeric() else column.to_list()

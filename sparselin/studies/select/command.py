@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
+from rich.progress import Progress
 
-from sparselin.results import FloatArray, Status
-from sparselin.selection.cross_validation import (
-    CrossValidation,
-    Fold,
-    cross_validate,
-    largest_size,
-    summarize,
-)
-from sparselin.selection.methods import METHODS, SelectionData
-from sparselin.selection.methods import select as select_features
+from sparselin.estimators import cross_validate
+from sparselin.results import Status
+from sparselin.selection.cross_validation import MOST, CrossValidation
 from sparselin.studies.common.command import (
     NewPath,
     command_line,
@@ -30,26 +25,17 @@ from sparselin.studies.common.command import (
     make_folder,
     refuse,
     seed_option,
-    watch,
 )
 from sparselin.studies.common.folder import table_of_report
-from sparselin.studies.common.tables import (
-    BadTable,
-    DataTable,
-    is_parquet,
-    positions,
-    read_table,
-    short,
-    some,
-    split,
-)
+from sparselin.studies.common.tables import BadTable, is_parquet, is_text, split
 from sparselin.studies.select import report, words
+from sparselin.studies.select.data import MISSING, Data, read
+from sparselin.studies.select.model import METHODS, ModelRequest, splitter_of
 from sparselin.studies.select.one_pass import is_large
 from sparselin.studies.select.one_pass import request as one_pass_request
 from sparselin.studies.select.one_pass import run as run_one_pass
-from sparselin.studies.select.words import DataSource, Job
+from sparselin.studies.select.words import Job
 
-_T = TypeVar("_T")
 # print text as it is: the name of a column may look like rich's markup
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
 
@@ -83,7 +69,26 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     help="Columns to select first, in this order. Put a name that contains a comma in double quotes.",
 )
 @click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns to leave out, in the same form.")
+@click.option(
+    "--numbers",
+    multiple=True,
+    metavar="NAME,NAME",
+    help="Columns to use as numbers, even if they look like identifiers.",
+)
+@click.option(
+    "--categories",
+    multiple=True,
+    metavar="NAME,NAME",
+    help="Columns to use as categories, such as codes or texts of which few repeat.",
+)
+@click.option(
+    "--loss",
+    type=click.Choice(["squared", "logistic", "poisson"]),
+    help="The loss; logistic and poisson need --method omp.  [default: logistic if the target has two "
+    "values, else squared]",
+)
 @click.option("--weights", metavar="NAME", help="The column that holds the weight (≥ 0) of each row.")
+@click.option("--group", metavar="NAME", help="The column of groups that stay in one fold.")
 @click.option(
     "--encoding", help="The encoding of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1]"
 )
@@ -101,10 +106,11 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 )
 @click.option(
     "--missing",
-    type=click.Choice(["refuse", "drop-rows"]),
-    default="refuse",
+    type=click.Choice(MISSING),
+    default="auto",
     show_default=True,
-    help="Refuse a table with missing numbers, or drop the rows that contain one.",
+    help="Fill gaps within each fold, drop the rows that have one, or refuse the table. auto: drop the rows "
+    "if they are fewer than 5 %, else fill.",
 )
 @click.option(
     "--folds",
@@ -120,9 +126,6 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     default=None,
     help="Read a .parquet once, in chunks; requires --k.  "
     "[default: one pass if the table would fill more than an eighth of the memory]",
-)
-@click.option(
-    "--categories", multiple=True, metavar="NAME,NAME", help="One pass only: columns that hold categories."
 )
 @click.option(
     "--held-out",
@@ -159,14 +162,17 @@ def select(
     method: str,
     forced: tuple[str, ...],
     drop: tuple[str, ...],
+    numbers: tuple[str, ...],
+    categories: tuple[str, ...],
+    loss: str | None,
     weights: str | None,
+    group: str | None,
     encoding: str | None,
     intercept: bool,
     standardize: bool,
     missing: str,
     folds: int,
     one_pass: bool | None,
-    categories: tuple[str, ...],
     held_out: int,
     skip_bad: bool,
     checkpoint: Path | None,
@@ -176,14 +182,15 @@ def select(
 ) -> None:
     """Select the features of a TABLE that explain one of its columns.
 
-    TABLE is a .parquet, or a .csv whose first line names the columns. A .csv may use semicolons or tabs
-    instead of commas, may have an encoding other than UTF-8, and may be compressed (.csv.gz). Save the sheet
-    of an Excel workbook as a .csv. All columns must hold numbers. If the column to explain has two classes,
-    use `sparselin.generalized_omp`, or a selector with loss="logistic", in Python.
+    TABLE is a .csv whose first line names the columns, an .xlsx or a .parquet. A .csv may use semicolons or
+    tabs instead of commas, may have an encoding other than UTF-8, and may be compressed (.csv.gz). Texts
+    become categories, dates and identifiers are left out, and gaps are filled or their rows dropped. The
+    command says what it did with each column.
 
     \b
     sparselin select diabetes.csv --target progression --k 5
     sparselin select diabetes.csv --target progression --forced age,sex
+    sparselin select patients.xlsx --target ill --group hospital
     sparselin select big.parquet --target y --k 20 --one-pass
 
     The command prints the features in the order of selection. For each feature it prints the coefficient,
@@ -194,51 +201,50 @@ def select(
     Exit status: 0 if done, 2 if the table or an option cannot be used, 130 if interrupted.
     """
     output = _report_folder(table) if output is None else output
-    if is_parquet(table):
-        refuse(("encoding",), "a .parquet, which has only one encoding")
+    if not is_text(table):
+        refuse(("encoding",), "a table that is not a text")
     if _in_one_pass(table, one_pass):
         options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint, "memory": memory}
-        request = one_pass_request(
+        one = one_pass_request(
             table, target, forced, drop, categories, weights,
             intercept=intercept, standardize=standardize, **options,
         )  # fmt: skip
-        run_one_pass(request, method, k, seed, output, command_line())
-    refuse(
-        ("categories", "held_out", "skip_bad", "checkpoint", "memory"), "a table in memory; add --one-pass"
+        run_one_pass(one, method, k, seed, output, command_line())
+    refuse(("held_out", "skip_bad", "checkpoint", "memory"), "a table in memory; add --one-pass")
+    console, started = Console(), time.perf_counter()
+    special = {"--weights": weights, "--group": group}
+    lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
+    with _usage_errors():
+        data = read(table, target, special, lists, _check_loss(loss, method), missing, encoding)
+        first = tuple(split(forced, data.columns.names))
+    request = ModelRequest(
+        method, data.columns, data.gaps > 0, data.loss, intercept, standardize, first, seed
     )
-    console = Console()
-    started = time.perf_counter()
-    source, data = _read(table, target, forced, drop, weights, missing, encoding)
-    data = data._replace(intercept=intercept, standardize=standardize)
-    _check(source, data)
-    largest = _largest_to_try(data, method, k, folds)
+    _check_target(data, intercept)
+    largest = _largest_to_try(data, request, k, folds)
     if target is None:
         console.print(
-            f"The target y is {source.target}, the last column. Use --target to choose another.", **_PLAIN
+            f"The target y is {data.target}, the last column. Use --target to choose another.", **_PLAIN
         )
-    if source.note:
-        more = (
-            " Use --encoding to choose another." if "encoding" in source.options and encoding is None else ""
-        )
-        console.print(source.note + more, **_PLAIN)
+    if data.table.note:
+        guessed = "encoding" in data.table.options and encoding is None
+        more = " Use --encoding to choose another." if guessed else ""
+        console.print(data.table.note + more, **_PLAIN)
     make_folder(output, "select", report.FILES, [table])
-    checked = _cross_validate(console, data, method, largest, folds, seed)
-    chosen = checked.chosen if k is None and checked is not None else k or 0
-    with console.status("selecting"):
-        selected = _with_usage_errors(table, lambda: select_features(data, method, max(chosen, 1), seed))
-    job = Job(source, data, method, chosen, k is not None, selected, checked)
-    ignore_interrupts()
-    interrupted = selected.status is Status.STOPPED
-    seconds = time.perf_counter() - started
-    for line in words.data_lines(job):
-        console.print(line, **_PLAIN)
-    console.print(words.table(job))
-    for line in (words.headline(job), *words.validation_lines(job)):
-        console.print(line, **_PLAIN)
-    for line in job.cautions:
-        console.print(f"Caution: {line}", **_PLAIN)
-    command = command_line()
-    index = report.write(output, job, command, seed, seconds, interrupted)
+    with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
+        warnings.simplefilter("ignore", UserWarning)  # the cautions say the same
+        job = _select(console, data, request, k, largest, folds)
+        ignore_interrupts()
+        interrupted = job.path.status is Status.STOPPED
+        seconds = time.perf_counter() - started
+        for line in words.data_lines(job):
+            console.print(line, **_PLAIN)
+        console.print(words.table(job))
+        for line in (words.headline(job), *words.validation_lines(job)):
+            console.print(line, **_PLAIN)
+        for line in job.cautions:
+            console.print(f"Caution: {line}", **_PLAIN)
+        index = report.write(output, job, command_line(), seed, seconds, interrupted)
     finish(console, index, interrupted)
 
 
@@ -268,107 +274,48 @@ def _in_one_pass(table: Path, one_pass: bool | None) -> bool:
     return is_large(table) if one_pass is None and is_parquet(table) else bool(one_pass)
 
 
-def _read(
-    path: Path,
-    target: str | None,
-    forced: Sequence[str],
-    drop: Sequence[str],
-    weights: str | None,
-    missing: str,
-    encoding: str | None,
-) -> tuple[DataSource, SelectionData]:
-    """Read the table, and leave out incomplete rows and rows of weight zero. Raises click.UsageError."""
-    try:
-        table = read_table(path, drop, encoding)
-        names = table.names
-        at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
-        w_at = positions([weights], names, "--weights")[0] if weights is not None else None
-        if w_at == at:
-            raise BadTable(f"--weights must differ from the target; both are {names[at]!r}")
-        others = [j for j in range(len(names)) if j not in (at, w_at)]
-        features = tuple(names[j] for j in others)
-        if not features:
-            raise BadTable(f"{path} must have at least one column besides {names[at]!r} to explain it")
-        first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
-    except BadTable as error:
-        raise click.UsageError(error.full_message(target, "--drop")) from None
-    whole = _complete(path, table, missing)
-    data = table.data[whole]
-    weight = None if w_at is None else _weights(data[:, w_at], weights)
-    positive = slice(None) if weight is None else weight > 0
-    source = DataSource(
-        path=path,
-        target=names[at],
-        weights=weights,
-        dropped=table.dropped,
-        incomplete=int(np.count_nonzero(~whole)),
-        weightless=0 if weight is None else int(np.count_nonzero(weight == 0)),
-        note=table.note,
-        options=table.options,
-    )
-    weight = None if weight is None else weight[positive]
-    return source, SelectionData(
-        data[positive][:, others], data[positive, at], features, weight, forced=first
-    )
+def _check_loss(loss: str | None, method: str) -> str | None:
+    """Return the loss for a method: None, if it may depend on the target, only for OMP."""
+    if method == "omp":
+        return loss
+    if loss not in (None, "squared"):
+        raise click.BadParameter(f"needs --method omp; got --method {method}", param_hint="--loss")
+    return "squared"
 
 
-def _complete(path: Path, table: DataTable, missing: str) -> NDArray[np.bool_]:
-    """Return a mask of the complete rows, which have a finite number in every column.
-
-    Raises click.UsageError if a row is incomplete and `missing` is "refuse", or if no row is complete.
-    """
-    bad = np.logical_not(np.isfinite(table.data))
-    rows = np.asarray(bad.any(axis=1))
-    if rows.any() and missing == "refuse":
-        counts = [f"{short(table.names[j])} ({bad[:, j].sum()})" for j in np.flatnonzero(bad.any(axis=0))]
+def _check_target(data: Data, intercept: bool) -> None:
+    """Raise click.UsageError if y leaves nothing to explain."""
+    if data.loss == "squared" and np.ptp(data.y) == 0 and (intercept or not data.y.any()):
         raise click.UsageError(
-            f"{path}: {np.count_nonzero(rows)} of {len(rows)} rows have a missing or infinite number, in "
-            f"column {some(counts)}. Fill them in, drop the columns with --drop, or drop the rows with "
-            "--missing drop-rows."
+            f"{data.path}: {data.target!r} is {data.y[0]:g} in every row, so there is nothing to explain"
         )
-    if rows.all():
-        raise click.UsageError(f"{path}: no row is left, because every row has a missing or infinite number")
-    return ~rows
 
 
-def _weights(weight: FloatArray, name: str | None) -> FloatArray:
-    if weight.min() < 0:
-        raise click.UsageError(
-            f"--weights must name a column of nonnegative numbers; the least in {name!r} is {weight.min():g}"
-        )
-    if not weight.any():
-        raise click.UsageError(f"--weights must have a positive number in some row; {name!r} is zero in all")
-    return weight
-
-
-def _check(source: DataSource, data: SelectionData) -> None:
-    """Raise click.UsageError if y leaves nothing to explain, or if no method accepts the data."""
-    if np.ptp(data.y) == 0 and (data.intercept or not data.y.any()):
-        raise click.UsageError(
-            f"{source.path}: {source.target!r} is {data.y[0]:g} in every row, so there is nothing to explain"
-        )
-    _with_usage_errors(source.path, data.problem)
-
-
-def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int) -> int:
+def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int) -> int:
     """Return the largest number of features that cross-validation tries, at least k.
+
+    The number is at most MOST. Together with the intercept, the columns of so many features are at most half
+    of the rows that a fit uses.
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """
-    d, f = len(data.names), len(data.forced)
-    size = largest_size(len(data.y), d, folds) if folds else 0
+    n, d, f = len(data.y), len(request.sizes), len(request.forced if request.grouped else request.first)
+    size = 0
+    if folds:
+        rows = n - -(-n // min(folds, n))
+        size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)[::-1]) <= rows // 2 - 1)))
     if k is not None:
         if not f <= k <= d:
             words = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"
             raise click.BadParameter(words, param_hint="--k")
         return max(k, size)
-    if method == "best-subset":
+    if request.method == "best-subset":
         raise click.UsageError(
             "--method best-subset needs --k. Run --method ols without --k first: it chooses a number"
         )
     if size < max(1, f):
         why = (
-            f"{len(data.y)} rows are too few for cross-validation to choose the number of features"
+            f"{n} rows are too few for cross-validation to choose the number of features"
             if folds
             else "without cross-validation the number of features cannot be chosen"
         )
@@ -376,31 +323,56 @@ def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int)
     return size
 
 
+def _select(
+    console: Console, data: Data, request: ModelRequest, k: int | None, largest: int, folds: int
+) -> Job:
+    """Cross-validate, choose the number of features if k is None, and fit the model."""
+    checked = _cross_validate(console, data, request, largest, folds)
+    chosen = checked.chosen if k is None and checked is not None else k or 0
+    given = {} if data.weight is None else {"select__sample_weight": data.weight}
+    with console.status("selecting"):
+        model = request.model(max(chosen, 1)).fit(data.X, data.y, **given)
+    return Job(data, request, chosen, k is not None, model, checked)
+
+
 def _cross_validate(
-    console: Console, data: SelectionData, method: str, largest: int, folds: int, seed: int
+    console: Console, data: Data, request: ModelRequest, largest: int, folds: int
 ) -> CrossValidation | None:
     """Return the cross-validation errors of models with up to `largest` features, under a progress bar.
 
     Returns None without folds, and for a best subset, because each fold would repeat the search for the
     subset.
     """
+    if data.groups is not None:
+        folds = min(folds, len(set(data.groups.tolist())))
+    elif data.loss == "logistic":
+        folds = min(folds, *(int(np.sum(data.y == value)) for value in data.classes))
     folds = min(folds, len(data.y))
-    if folds < 2 or method == "best-subset":
+    if folds < 2 or request.method == "best-subset":
         return None
-    found: list[Fold] = []
-
-    def take(fold: Fold) -> tuple[int, str]:
-        found.append(fold)
-        return 1, ""
-
-    if watch(console, "folds", folds, cross_validate(data, method, largest, folds, seed), take):
-        raise KeyboardInterrupt
-    return summarize(found, len(data.forced))
+    splitter = splitter_of(folds, request.seed, data.loss, data.groups is not None)
+    with Progress(*Progress.get_default_columns(), console=console) as bar:
+        task = bar.add_task("folds", total=folds)
+        return cross_validate(
+            request.model(largest), data.X, data.y, cv=splitter, groups=data.groups,
+            sample_weight=data.weight, progress=lambda fold: bar.advance(task),
+        )  # fmt: skip
 
 
-def _with_usage_errors(path: Path, compute: Callable[[], _T]) -> _T:
-    """Call `compute` and return its result; raise click.UsageError for an error in the data."""
+@contextlib.contextmanager
+def _usage_errors(start: str = "", output: Path | None = None) -> Iterator[None]:
+    """Inside a `with` block, raise click.UsageError for an error in the data.
+
+    start : the beginning of the message of errors other than BadTable.
+    output : a folder that is removed if it is empty.
+    """
     try:
-        return compute()
+        yield
+    except BadTable as error:
+        text = str(error)
+        raise click.UsageError(text if text.endswith(("?", ".")) else f"{text}.") from None
     except (ValueError, TypeError, MemoryError) as error:
-        raise click.UsageError(f"{path}: {error}") from None
+        if output is not None:
+            with contextlib.suppress(OSError):
+                output.rmdir()
+        raise click.UsageError(f"{start}{error}") from None

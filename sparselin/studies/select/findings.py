@@ -1,13 +1,14 @@
-"""Reasons to distrust a selection: close picks, nearly dependent or constant columns, a y of two classes."""
+"""Reasons to distrust a selection: close picks, nearly dependent or constant columns."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from sparselin.results import FloatArray
-from sparselin.selection.methods import PURSUITS, Selected, SelectionData
 
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
 # correlation is at least ALIKE. A coefficient is uncertain if its variance inflation exceeds INFLATED.
@@ -17,83 +18,83 @@ CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
 class Close(NamedTuple):
     """A pick whose margin over the other features is below the constant CLOSE.
 
-    tied : the other features with the same score up to rounding.
-    runner_up : if no feature is tied, the feature that would be picked in place of this one; otherwise "".
+    step : the number of the step, from 1 on.
+    tied : the other features, or groups, with the same score up to rounding.
+    runner_up : if no feature is tied, the feature that would be picked in place of this one; otherwise None.
     """
 
     step: int
-    feature: str
     margin: float
-    tied: tuple[str, ...]
-    runner_up: str
+    tied: tuple[int, ...]
+    runner_up: int | None
 
 
-def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
-    """Return the picks of a selection that had a small margin.
+def close_decisions(selector: Any, X: Any, y: Any, weight: FloatArray | None) -> list[Close]:
+    """Return the picks of a fitted selector that had a small margin.
 
-    To find the feature that would be picked instead, the method selects again without the picked feature. It
-    then takes the same features before this step, and the feature sought at this step.
+    X, y, weight : the data that the selector was fitted to.
+
+    To find the feature that would be picked instead, the selector is fitted again without the picked feature.
+    It then takes the same features before this step, and the feature sought at this step.
     """
-    path, names, found = chosen.path, data.names, []
-    for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
+    path, found = selector.path_, []
+    order = path.order if hasattr(path, "order") else path.support
+    for step, (pick, margin) in enumerate(zip(order.tolist(), path.margin, strict=True)):
         if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
             continue
-        others = tuple(names[j] for j in path.ties[step] if j != pick)
-        second = ""
+        others, second = tuple(i for i in path.ties[step] if i != pick), None
         if not others:
-            again = PURSUITS[method](data.problem(without=pick), step + 1, data.forced, seed)
-            second = again.support_names[step] if len(again) > step else ""
-        found.append(Close(step + 1, names[pick], float(margin), others, second))
+            out = np.flatnonzero(path.groups == pick) if hasattr(path, "order") else [pick]
+            again = clone(selector).set_params(n_features_to_select=step + 1, exclude=list(out))
+            support = again.fit(X, y, weight).path_
+            order_again = support.order if hasattr(path, "order") else support.support
+            second = int(order_again[step]) if len(support) > step else None
+        found.append(Close(step + 1, float(margin), others, second))
     return found
 
 
-def standard_columns(data: SelectionData) -> FloatArray:
+def standard_columns(X: FloatArray, weight: FloatArray | None, intercept: bool) -> FloatArray:
     """Return the columns with unit norm, centred if there is an intercept; constant columns become zero."""
-    w = np.ones(len(data.y)) if data.weight is None else data.weight
-    Z = data.X - np.average(data.X, axis=0, weights=w) if data.intercept else data.X
+    w = np.ones(len(X)) if weight is None else weight
+    Z = X - np.average(X, axis=0, weights=w) if intercept else X
     Z = Z * np.sqrt(w)[:, None]
-    Z[:, constant_columns(data)] = 0
+    Z[:, constant_columns(X, intercept)] = 0
     norms = np.linalg.norm(Z, axis=0)
     return np.asarray(Z / np.where(norms > 0, norms, 1))
 
 
-def constant_columns(data: SelectionData) -> list[int]:
+def constant_columns(X: FloatArray, intercept: bool) -> list[int]:
     """Return the columns that explain nothing: constant columns with an intercept, zero columns without."""
-    low, high = data.X.min(axis=0), data.X.max(axis=0)
-    same = low == high if data.intercept else (low == 0) & (high == 0)
+    low, high = X.min(axis=0), X.max(axis=0)
+    same = low == high if intercept else (low == 0) & (high == 0)
     return [int(j) for j in np.flatnonzero(same)]
 
 
-def two_values(data: SelectionData) -> tuple[float, float] | None:
-    """Return the two values of y, which may be classes, if more than two rows have only two values."""
-    low, high = float(data.y.min()), float(data.y.max())
-    two = len(data.y) > 2 and low < high and np.isin(data.y, (low, high)).all()
-    return (low, high) if two else None
+def look_alikes(Z: FloatArray, S: Sequence[int], units: Sequence[str]) -> list[tuple[int, int, float]]:
+    """Return pairs of columns that can replace each other, as (selected, not selected, correlation).
 
-
-def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, float]]:
-    """Return pairs of features that can replace each other, as (selected, not selected, correlation)."""
-    S = chosen.path.support
-    Z = standard_columns(data)
+    Z : the standard columns.
+    S : the selected columns.
+    units : the column of the table to which each column belongs; only those of different ones are compared.
+    """
     C = Z[:, S].T @ Z
     C[:, S] = 0
     pairs = np.argwhere(np.abs(C) >= ALIKE)
-    return [(data.names[S[i]], data.names[j], float(C[i, j])) for i, j in pairs]
+    return [(S[i], int(j), float(C[i, j])) for i, j in pairs if units[S[i]] != units[j]]
 
 
-def uncertain_coefficients(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
-    """Return the selected features whose variance inflation factor exceeds INFLATED.
+def uncertain_coefficients(Z: FloatArray, S: Sequence[int]) -> list[tuple[int, float]]:
+    """Return the selected columns whose variance inflation factor exceeds INFLATED.
 
-    The factor of feature j is ‖z_j‖²/ρ_j², where z_j is its standard column, and ρ_j the distance of z_j from
-    the span of the other selected features.
+    The factor of column j is ‖z_j‖²/ρ_j², where z_j is its standard column in Z, and ρ_j the distance of z_j
+    from the span of the other selected columns.
     """
-    S, found = chosen.path.support, []
-    Z = standard_columns(data)[:, S]
-    for i in range(len(S)):
-        others = np.delete(Z, i, axis=1)
-        left = Z[:, i] - others @ np.linalg.lstsq(others, Z[:, i])[0]
+    found = []
+    for i, j in enumerate(S):
+        others = Z[:, np.delete(S, i)]
+        left = Z[:, j] - others @ np.linalg.lstsq(others, Z[:, j])[0]
         square = float(left @ left)
         factor = 1 / square if square > 0 else np.inf
-        if factor > INFLATED and Z[:, i].any():
-            found.append((data.names[S[i]], factor))
+        if factor > INFLATED and Z[:, j].any():
+            found.append((j, factor))
     return found

@@ -16,6 +16,7 @@ from rich.progress import Progress as Bar
 from sparselin.problem import Problem
 from sparselin.problem.memory import available
 from sparselin.results import Status
+from sparselin.results.display import join_words
 from sparselin.scale.compress import compress
 from sparselin.scale.record import Progress
 from sparselin.scale.sources import file_of
@@ -28,13 +29,17 @@ from sparselin.studies.select.words import method_line
 
 _PACKAGES = ("numpy", "scipy", "numba", "pyarrow")
 _HEADING = ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "held_out_r2"]
+_DATES = ("timestamp", "date", "time", "duration")  # the types of columns that are left out
 _SHARE = (
     8  # a table is built from columns, copied for its features and standardized: at most eight times its size
 )
 
 
 class OnePassRequest(NamedTuple):
-    """The options of a run in one pass. All names are names of columns in the file."""
+    """The options of a run in one pass. All names are names of columns in the file.
+
+    left_out : the columns of dates and times, which are not used.
+    """
 
     path: Path
     target: str
@@ -47,7 +52,8 @@ class OnePassRequest(NamedTuple):
     held_out: int
     skip_bad: bool
     checkpoint: Path | None
-    memory: int | None = None
+    memory: int | None
+    left_out: list[str]
 
 
 def is_large(path: Path) -> bool:
@@ -70,7 +76,8 @@ def request(
 ) -> OnePassRequest:
     """Check the options against the columns of the file, and return them. Raises click.UsageError."""
     try:
-        names = list(file_of(path).schema_arrow.names)
+        schema = file_of(path).schema_arrow
+        names = list(schema.names)
         given = {"--drop": drop, "--forced": forced, "--categories": categories}
         places = {option: positions(split(v, names), names, option) for option, v in given.items()}
         y = names[-1] if target is None else names[positions([target], names, "--target")[0]]
@@ -80,20 +87,24 @@ def request(
     except ModuleNotFoundError as error:
         raise click.UsageError(f"--one-pass: {error}") from None
     gone = {y, w, *(names[j] for j in places["--drop"])}
+    dates = [field.name for field in schema if str(field.type).startswith(_DATES) and field.name not in gone]
     return OnePassRequest(
         path=path,
         target=y,
-        features=[name for name in names if name not in gone],
+        features=[name for name in names if name not in gone and name not in dates],
         forced=[names[j] for j in places["--forced"]],
         categories=[names[j] for j in places["--categories"]],
         weights=w,
+        left_out=dates,
         **others,
     )
 
 
 def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: Path, command: str) -> None:
     """Read the file in one pass, select features, and write the report to the folder."""
-    refuse(("folds", "missing"), "--one-pass, which checks the selection on held-out rows")
+    refuse(("folds", "group"), "--one-pass, which checks the selection on held-out rows")
+    refuse(("missing", "loss"), "--one-pass, which keeps the sums of squares of whole rows only")
+    refuse(("numbers",), "--one-pass, where every column that --categories does not name holds numbers")
     if k is None:
         raise click.UsageError("--one-pass needs --k, because there is no cross-validation to choose it")
     console, started = Console(), time.perf_counter()
@@ -165,6 +176,8 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
         f"{record.eps:.1g}.",
         method_line(method, request.intercept, request.standardize, request.forced),
     ]
+    if request.left_out:
+        lines.append(f"Columns left out, because they hold dates or times: {join_words(request.left_out)}.")
     lines += [f"Caution: chunk {number} was skipped, because it {why}." for number, why in record.skipped]
     if r2:
         held = record.held_out.compressed.rows

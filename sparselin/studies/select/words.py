@@ -6,58 +6,45 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sparselin.results import BestSubset, LassoPath, Status
+from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath, Status
 from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
-from sparselin.selection.methods import METHODS, Selected, SelectionData
+from sparselin.selection.methods import last_within
+from sparselin.studies.select.columns import TableColumns
+from sparselin.studies.select.data import Data, quoted
 from sparselin.studies.select.findings import (
     close_decisions,
     constant_columns,
     look_alikes,
-    two_values,
+    standard_columns,
     uncertain_coefficients,
 )
+from sparselin.studies.select.model import METHODS, ModelRequest
 
 _NAMED = 6  # a sentence names at most this many features
-
-
-class DataSource(NamedTuple):
-    """The source of the data: the file, the names of y and the weights, and the parts left out.
-
-    dropped : the columns left out on request.
-    incomplete, weightless : the numbers of rows left out because they have a missing number, or weight zero.
-    note : a sentence about the file, or "".
-    options : the keyword arguments with which pandas.read_csv reads the same table.
-    """
-
-    path: Path
-    target: str
-    weights: str | None
-    dropped: tuple[str, ...]
-    incomplete: int
-    weightless: int
-    note: str
-    options: dict[str, Any]
 
 
 class Row(NamedTuple):
     """A row of the table of selected features. A quantity that the method does not have is NaN.
 
+    coefficient : NaN if the feature is a category with several indicators.
+    parts : the names and coefficients of these indicators.
     shrunken : the coefficient of the LASSO itself, before least squares is fitted again.
     lam : λ*, or the λ at which the feature enters the LASSO.
-    r2 : R² of the features up to this row.
+    r2 : R² (or the explained share of the deviance) of the features up to this row.
     """
 
     step: int
     feature: str
     coefficient: float
+    parts: tuple[tuple[str, float], ...]
     shrunken: float
     lam: float
     margin: float
@@ -69,48 +56,117 @@ class Row(NamedTuple):
 class Job:
     """A finished selection with its data, from which the sentences and tables are made.
 
-    k : the number of features.
+    k : the number of features; a category counts as one if its indicators enter together.
     given : whether the user gave k; otherwise cross-validation chose it.
+    model : the fitted pipeline.
     """
 
-    source: DataSource
-    data: SelectionData
-    method: str
+    source: Data
+    request: ModelRequest
     k: int
     given: bool
-    selected: Selected
+    model: Any
     checked: CrossValidation | None
+
+    @property
+    def selector(self) -> Any:
+        return self.model[-1]
+
+    @property
+    def lasso(self) -> LassoPath | None:
+        """The path of the LASSO, if this is the method."""
+        return getattr(self.selector, "lasso_path_", None)
+
+    @property
+    def best(self) -> BestSubset | None:
+        """The best subset, if this is the method."""
+        return self.path if isinstance(self.path, BestSubset) else None
+
+    @functools.cached_property
+    def path(self) -> Any:
+        """The path of least squares models, or the best subset."""
+        return self.selector.result_
+
+    @functools.cached_property
+    def units(self) -> list[str]:
+        """The name of each column of X, or of the category to which it belongs if categories are groups."""
+        request = self.request
+        names = [name for used in request.columns.names for name in request.columns.encoded(used)]
+        return request.groups() or names
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The names of the columns of X."""
+        return [name for used in self.request.columns.names for name in self.request.columns.encoded(used)]
+
+    @functools.cached_property
+    def X(self) -> FloatArray:
+        """(n, d) the columns as the selector gets them: encoded, and without gaps."""
+        frame = self.model[:-1].transform(self.source.X) if self.request.prepared else self.source.X
+        return np.asarray(frame.to_numpy(), np.float64)
+
+    @functools.cached_property
+    def picks(self) -> list[list[int]]:
+        """The columns of X that each step selected."""
+        S = list(map(int, self.selector.selected_)) if self.k else []
+        order = list(dict.fromkeys(self.units[j] for j in S))
+        return [[j for j in S if self.units[j] == unit] for unit in order]
 
     @property
     def size(self) -> int:
         """The number of features in the model."""
-        return min(self.k, len(self.selected.path.support))
+        return len(self.picks)
 
     @property
     def intercept(self) -> float:
-        return self.selected.path.intercept_at(self.size)
+        return float(np.ravel(self.selector.intercept_ if self.k else self.path.intercept_path[0])[0])
+
+    @property
+    def logistic(self) -> bool:
+        return self.source.loss == "logistic"
+
+    @functools.cached_property
+    def shares(self) -> FloatArray:
+        """R² or the explained share of the deviance after each step."""
+        if self.best is not None:  # only the whole subset has a meaning
+            return np.append(np.full(max(self.size - 1, 0), np.nan), self.best.r2)
+        path = self.path
+        return np.asarray(path.d2_path if isinstance(path, GeneralizedPath) else path.r2_path)[1:]
 
     @property
     def r2(self) -> float:
-        return float(self.selected.path.r2_path[self.size])
+        return float(self.shares[self.size - 1]) if self.size else 0.0
 
     @functools.cached_property
     def rows(self) -> list[Row]:
-        chosen, names = self.selected, self.data.names
-        path, coef = chosen.path, chosen.path.coef_at(self.size)
+        coef, f = self.selector.coef_.ravel(), len(self.request.forced)
+        (lam, margin), ties = np.full((2, self.size), np.nan).tolist(), [()] * self.size
+        shrunken = np.full(len(coef), np.nan)
+        if self.lasso is not None:
+            _, entered, knot = last_within(self.lasso, self.k - f)
+            lam[self.size - len(entered) :] = entered
+            shrunken[:] = 0
+            shrunken[self.lasso.features] = self.lasso.coef_path[knot]
+        elif self.best is None:
+            lam, margin, ties = self.path.lam_star.tolist(), self.path.margin.tolist(), list(self.path.ties)
         return [
             Row(
-                step=i + 1,
-                feature=names[path.support[i]],
-                coefficient=float(coef[i]),
-                shrunken=math.nan if chosen.shrunken is None else float(chosen.shrunken[i]),
-                lam=float(chosen.lam[i]),
-                margin=float(path.margin[i]),
-                ties=tuple(names[j] for j in path.ties[i] if j != path.support[i]),
-                r2=float(path.r2_path[i + 1]),
+                step=t + 1,
+                feature=self.units[pick[0]],
+                coefficient=float(coef[pick[0]]) if len(pick) == 1 else math.nan,
+                parts=tuple((self.names[j], float(coef[j])) for j in pick) if len(pick) > 1 else (),
+                shrunken=float(shrunken[pick[0]]),
+                lam=lam[t],
+                margin=margin[t],
+                ties=tuple(self.name_of(i) for i in ties[t] if self.name_of(i) != self.units[pick[0]]),
+                r2=float(self.shares[t]),
             )
-            for i in range(self.size)
+            for t, pick in enumerate(self.picks)
         ]
+
+    def name_of(self, i: int) -> str:
+        """Return the name of the unit with number i in the path: a column of X, or a group of columns."""
+        return str(self.selector.groups_[i]) if self.request.grouped else self.names[i]
 
     @functools.cached_property
     def cautions(self) -> list[str]:
@@ -120,47 +176,113 @@ class Job:
 
 def headline(job: Job) -> str:
     """Return the result of the selection in one or two sentences."""
-    y, names = job.source.target, job.data.names
+    y, forced = job.source.target, job.request.forced
     if not job.size:
-        mean, support = "the mean" if job.data.intercept else "zero", job.selected.path.support
-        first = f" The first feature to enter would be {names[support[0]]}." if len(support) else ""
+        mean = "the mean" if job.request.intercept else "zero"
+        mean = "the share of each value" if job.logistic else mean
+        first = job.name_of(int(getattr(job.path, "order", job.path.support)[0])) if len(job.path) else ""
+        first = f" The first feature to enter would be {first}." if first else ""
         return (
             f"No feature is worth including: on held-out rows, {mean} predicts {y} as well as any selection "
             f"does, within one standard error.{first}"
         )
-    selected, best = [row.feature for row in job.rows], job.selected.result
-    who = join_words(selected) if job.size <= _NAMED else f"{job.size} of {len(names)} features"
-    what = "variance" if job.data.intercept else "sum of squares"
+    selected = [row.feature for row in job.rows]
+    who = join_words(selected) if job.size <= _NAMED else f"{job.size} of {len(set(job.units))} features"
+    what = "variance" if job.request.intercept else "sum of squares"
+    what = what if job.source.loss == "squared" else "deviance"
     answer = f"{who} explain{'s' * (job.size == 1)} {job.r2:.1%} of the {what} of {y}."
-    if isinstance(best, BestSubset) and best.optimal:
-        forced = f" with {join_words(job.data.forced)}" if job.data.forced else ""
-        answer += f" No other {plural(job.size, 'feature')}{forced} can explain more."
+    if job.best is not None and job.best.optimal:
+        with_ = f" with {join_words(forced)}" if forced else ""
+        answer += f" No other {plural(job.size, 'feature')}{with_} can explain more."
     return answer
 
 
 def data_lines(job: Job) -> list[str]:
-    """Return sentences about the data: their size, the parts left out, and the method."""
-    source, data = job.source, job.data
-    n, d = data.X.shape
-    about = f"{source.path.name}: {n} rows, {plural(d, 'feature')}; target: {source.target}"
+    """Return sentences about the data: their size, the use of the columns, the rows left out, the method."""
+    source, request = job.source, job.request
+    about = f"{source.path.name}: {len(source.X)} rows, {plural(len(source.columns.names), 'feature')}"
+    about += f"; target: {source.target}"
     about += f"; weights: {source.weights}" if source.weights else ""
+    about += f"; groups of rows: {source.group}" if source.group else ""
     about += f"; dropped columns: {join_words(source.dropped)}" if source.dropped else ""
-    total = n + source.incomplete + source.weightless
-    left_out = ((source.incomplete, "missing values"), (source.weightless, "weight zero"))
+    lost = join_words(source.others)
+    left_out = (
+        (source.lost, f"an empty cell in {lost}"),
+        (source.incomplete, "missing values"),
+        (source.weightless, "weight zero"),
+    )
     return [
         f"{about}.",
-        *(f"Rows dropped because of {why}: {count} of {total}." for count, why in left_out if count),
-        method_line(job.method, data.intercept, data.standardize, data.forced),
+        *_column_lines(source.columns, request),
+        *(
+            f"Rows dropped because of {why}: {count} of {len(source.table.frame)}."
+            for count, why in left_out
+            if count
+        ),
+        *_gap_lines(source),
+        *_loss_lines(source),
+        method_line(request.method, request.intercept, request.standardize, request.forced),
     ]
+
+
+def _column_lines(columns: TableColumns, request: ModelRequest) -> list[str]:
+    lines = []
+    if columns.categories:
+        each = zip(columns.categories, columns.levels, strict=True)
+        shown = [f"{name} ({len(found)})" for name, found in each]
+        how = "the indicators of a category enter together"
+        if not request.grouped:
+            how = "two values make one indicator"
+            if max(columns.widths) > 1:
+                how = f"{request.method} selects single columns, so each indicator enters by itself"
+        lines.append(f"Categories (with the number of their values): {join_words(shown)}; {how}.")
+    if columns.left_out:
+        some = [f"{name} ({why})" for name, why in columns.left_out.items()]
+        numbers = [name for name, why in columns.left_out.items() if "whole numbers" in why]
+        texts = [name for name, why in columns.left_out.items() if "texts" in why and name not in numbers]
+        undo = [f"--numbers {quoted(numbers)}"] if numbers else []
+        undo += [f"--categories {quoted(texts)}"] if texts else []
+        use = f" To use them: {' '.join(undo)}." if undo else ""
+        lines.append(f"TableColumns left out: {'; '.join(some)}.{use}")
+    return lines
+
+
+def _gap_lines(source: Data) -> list[str]:
+    infinite = ["Infinite numbers count as missing."] if source.infinite else []
+    if source.incomplete:
+        return [*infinite, "To fill the gaps instead: --missing impute."]
+    if not source.gaps:
+        return infinite
+    filled = "numbers by the median"
+    filled += ", categories by the most frequent value" if source.columns.categories else ""
+    share = source.gaps / len(source.X)
+    return [
+        *infinite,
+        f"{source.gaps} rows ({share:.0%}) have a missing value. It is filled within each fold: {filled}. To "
+        "drop these rows instead: --missing drop-rows.",
+    ]
+
+
+def _loss_lines(source: Data) -> list[str]:
+    if source.loss == "logistic":
+        low, high = map(str, source.classes)
+        undo = "" if isinstance(source.classes[0], str) else " For least squares: --loss squared."
+        return [
+            f"{source.target} has two values, so logistic regression is used; coefficients are changes of "
+            f"the log odds of {high} against {low}.{undo}"
+        ]
+    words = "Poisson regression: coefficients are changes of the log of the mean."
+    return [words] if source.loss == "poisson" else []
 
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
     """Return a sentence about the method and its options."""
     scale = "divided by their standard deviations" if standardize else "not scaled"
     first = f" Forced to come first: {join_words(forced)}." if forced else ""
+    fit = "with an intercept" if intercept else "without intercept"
     return (
-        f"Method: {METHODS[method]}, {'with an' if intercept else 'without'} intercept; columns are {scale}."
-        f"{first} Coefficients are in the units of the data."
+        f"Method: {METHODS[method].words}, {fit}; columns are {scale}.{first} Coefficients are in the units "
+        "of the data."
     )
 
 
@@ -179,41 +301,41 @@ def validation_lines(job: Job) -> list[str]:
     if found.best != found.chosen:
         chosen = "" if job.given else ", which was chosen"
         fewest = f"The smallest number of features within one standard error of it is {found.chosen}{chosen}."
+    mean, share = ("squared error", "R²") if job.source.loss == "squared" else ("deviance", "D²")
     return [
-        f"Cross-validation with {found.folds} folds: the mean squared error on held-out rows is "
-        f"{error(job.k)} (± one standard error). R² on these rows is {found.r2[found.at(job.k)]:.3f}.",
+        f"Cross-validation with {found.folds} folds: the mean {mean} on held-out rows is {error(job.k)} "
+        f"(± one standard error). {share} on these rows is {found.r2[found.at(job.k)]:.3f}.",
         f"{least}. {fewest}",
     ]
 
 
 def _about_y(job: Job) -> list[str]:
-    pair = two_values(job.data)
-    if pair is None:
+    values = np.unique(job.source.y) if job.source.loss == "squared" else np.zeros(0)
+    if len(values) != 2 or len(job.source.y) == 2:
         return []
-    values = " and ".join(f"{value:g}" for value in pair)
+    pair = " and ".join(f"{value:g}" for value in values)
     return [
-        f"{job.source.target} has only two values, {values}, and least squares treats them as numbers. "
-        'If they are classes, use sparselin.generalized_omp(..., loss="logistic") in Python.'
+        f"{job.source.target} has only two values, {pair}, and least squares treats them as numbers. If they "
+        "are classes, use --loss logistic (with --method omp)."
     ]
 
 
 def _about_k(job: Job) -> list[str]:
-    chosen, found, lines = job.selected, job.checked, []
+    found, lines, status = job.checked, [], job.path.status
     if job.size < job.k:
-        why = chosen.status.message
-        if isinstance(chosen.result, LassoPath) and chosen.status is Status.COMPLETED:
+        why = status.message
+        if job.lasso is not None and status is Status.COMPLETED:
             why = "as λ decreases, the next features enter together, or none enters"
         lines.append(f"Fewer features than requested were selected, {job.size} of {job.k}: {why}.")
-    elif chosen.status is not Status.COMPLETED:
-        lines.append(f"{chosen.status.name}: {chosen.status.message}.")
-    best = chosen.result
-    if isinstance(best, BestSubset) and not best.optimal:
+    elif status is not Status.COMPLETED:
+        lines.append(f"{status.name}: {status.message}.")
+    if job.best is not None and not job.best.optimal:
         lines.append(
-            f"This subset may not be the best, but no ‖y − Xβ‖² is smaller by more than {best.gap:.2%}."
+            f"This subset may not be the best, but no ‖y − Xβ‖² is smaller by more than {job.best.gap:.2%}."
         )
     if found is None:
         return lines
-    if found.best == found.sizes[-1] < len(job.data.names):
+    if found.best == found.sizes[-1] < len(set(job.units)):
         lines.append(
             f"The error on held-out rows is least at {found.best} features, the largest number tried. "
             "Pass a larger --k to try more."
@@ -228,55 +350,67 @@ def _about_k(job: Job) -> list[str]:
 
 
 def _close(job: Job) -> list[str]:
-    lines = []
-    for found in close_decisions(job.data, job.method, job.selected):
+    lines = list[str]()
+    if job.best is not None or job.lasso is not None:
+        return lines
+    for found in close_decisions(job.selector, job.X, job.source.y, job.source.weight):
+        if found.step > job.size:
+            continue
         if found.tied:
-            ties = join_words(found.tied)
+            ties = join_words([job.name_of(i) for i in found.tied])
             how = f"tied with {ties} up to rounding; the first of them in the table was selected."
         else:
-            how = f"ahead of {found.runner_up or 'the runner-up'} by only {percent(found.margin)}; "
+            second = "the runner-up" if found.runner_up is None else job.name_of(found.runner_up)
+            how = f"ahead of {second} by only {percent(found.margin)}; "
             how += "slightly different data could reverse their order."
-        if found.step <= job.size:
-            lines.append(f"Step {found.step}: {found.feature} is {how}")
+        lines.append(f"Step {found.step}: {job.rows[found.step - 1].feature} is {how}")
     return lines
 
 
 def _dependent(job: Job) -> list[str]:
-    data, lines = job.data, []
-    if same := constant_columns(data):
-        lines.append(f"Constant columns explain nothing: {join_words([data.names[j] for j in same])}.")
-    kept = {row.feature for row in job.rows}
+    names, S, lines = job.names, [j for pick in job.picks for j in pick], list[str]()
+    if same := constant_columns(job.X, job.request.intercept):
+        lines.append(f"Constant columns explain nothing: {join_words([names[j] for j in same])}.")
+    Z = standard_columns(job.X, job.source.weight, job.request.intercept)
     lines += [
-        f"{other} could replace {feature}, because their correlation is {correlation:.4f}."
-        for feature, other, correlation in look_alikes(data, job.selected)
-        if feature in kept
+        f"{names[other]} could replace {names[j]}, because their correlation is {correlation:.4f}."
+        for j, other, correlation in look_alikes(Z, S, job.units)
     ]
-    complete = job.size == len(job.selected.path.support)
-    for feature, factor in uncertain_coefficients(data, job.selected) if complete else ():
+    complete = job.size == len(job.path.support)
+    numbers = [j for j in S if names[j] in job.request.columns.numbers]
+    for j, factor in uncertain_coefficients(Z, numbers) if complete else ():
         by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "a factor too large to measure"
         lines.append(
-            f"The coefficient of {feature} is uncertain: the other selected features nearly determine "
-            f"{feature}, so its standard error grows by {by}."
+            f"The coefficient of {names[j]} is uncertain: the other selected features nearly determine "
+            f"{names[j]}, so its standard error grows by {by}."
         )
     return lines
 
 
 def cells(job: Job) -> tuple[list[str], list[list[str]]]:
     """Return the headings and the rows of the table as text."""
-    result, intercept = job.selected.result, job.data.intercept
+    rows: list[tuple[Row, str, str, float]] = []  # a row, its name and coefficient, or those of an indicator
+    for row in job.rows:
+        rows.append((row, str(row.step), row.feature, row.coefficient))
+        rows += [(row, "", f"  {name}", value) for name, value in row.parts]
+
+    def column(show: Any) -> list[str]:
+        return [show(row) if step else "" for row, step, _, _ in rows]
+
     columns = {
-        "step": [str(row.step) for row in job.rows],
-        "feature": [row.feature for row in job.rows],
-        "coefficient": [number(row.coefficient) for row in job.rows],
+        "step": [step for _, step, _, _ in rows],
+        "feature": [name for _, _, name, _ in rows],
+        "coefficient": ["" if math.isnan(value) else number(value) for _, _, _, value in rows],
     }
-    lam = ["forced" if math.isnan(row.lam) else number(row.lam) for row in job.rows]
-    if isinstance(result, LassoPath):
-        columns |= {"LASSO coef.": [number(row.shrunken) for row in job.rows], "λ at entry": lam}
-    elif not isinstance(result, BestSubset):
-        columns |= {"λ*": lam, "margin": [_margin(row) for row in job.rows]}
-    columns["R²"] = [f"{row.r2:.4f}" for row in job.rows]
+    lam = column(lambda row: "forced" if math.isnan(row.lam) else number(row.lam))
+    if job.lasso is not None:
+        columns |= {"LASSO coef.": column(lambda row: number(row.shrunken)), "λ at entry": lam}
+    elif job.best is None:
+        columns |= {"λ*": lam, "margin": column(_margin)}
+    share = "R²" if job.source.loss == "squared" else "D²"
+    columns[share] = column(lambda row: "" if math.isnan(row.r2) else f"{row.r2:.4f}")
     first = {"feature": "intercept", "coefficient": number(job.intercept)}
-    lines = [[first.get(name, "") for name in columns]] if intercept else []
+    lines = [[first.get(name, "") for name in columns]] if job.request.intercept else []
     return list(columns), [*lines, *map(list, zip(*columns.values(), strict=True))]
 
 

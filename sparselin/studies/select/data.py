@@ -1,0 +1,214 @@
+"""Read the table of `sparselin select`: the target, the columns that may explain it, and the rows to use."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparselin.results import FloatArray
+from sparselin.studies.common.tables import (
+    BadTable,
+    DataTable,
+    columns_of,
+    positions,
+    read_table,
+    short,
+    some,
+    split,
+)
+from sparselin.studies.select.columns import TableColumns, assign
+
+# the share of rows with gaps below which these rows are dropped by default
+_FEW = 0.05
+MISSING = ("auto", "impute", "drop-rows", "refuse")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Data:
+    """The rows and columns of a table that a selection uses, and what was left out.
+
+    path, table : the file, and all of its columns and rows.
+    target, weights, group : the names of columns; the last two may be None.
+    dropped : the columns that were left out on request.
+    columns : the use of the other columns.
+    X : the frame of the used columns, and y, weight, groups : (n,) the target, the weights of the rows and
+        the labels of their groups; the last two may be None.
+    loss, classes : the loss, and for "logistic" the two values of y in order.
+    lost, incomplete, weightless : the numbers of rows that were dropped because they have no target, weight
+        or group, because they have a gap, or because their weight is zero.
+    gaps : the number of rows with a gap that is filled.
+    infinite : whether infinite numbers count as gaps.
+    """
+
+    path: Path
+    table: DataTable
+    target: str
+    weights: str | None
+    group: str | None
+    dropped: tuple[str, ...]
+    columns: TableColumns
+    X: Any
+    y: Any
+    weight: FloatArray | None
+    groups: Any
+    loss: str
+    classes: tuple[Any, ...]
+    lost: int
+    incomplete: int
+    weightless: int
+    gaps: int
+    infinite: bool
+
+    @property
+    def others(self) -> list[str]:
+        """The target, and the columns of weights and groups."""
+        return [name for name in (self.target, self.weights, self.group) if name is not None]
+
+
+def read(
+    path: Path,
+    target: str | None,
+    special: dict[str, str | None],
+    lists: Mapping[str, Sequence[str]],
+    loss: str | None,
+    missing: str,
+    encoding: str | None,
+) -> Data:
+    """Read a table, decide the use of its columns, and leave out rows. Raises BadTable.
+
+    special : the columns of the options --weights and --group, or None.
+    lists : the columns of --drop, --forced, --numbers and --categories, as `split` takes them.
+    loss : the loss, or None: logistic if the target has two values, else squared.
+    missing : one of MISSING.
+    """
+    table = read_table(path, encoding)
+    names = list(table.frame)
+    y = names[-1] if target is None else names[positions([target], names, "--target")[0]]
+    at = {option: None if name is None else names[positions([name], names, option)[0]]
+          for option, name in special.items()}  # fmt: skip
+    others = [y, *(name for name in at.values() if name is not None)]
+    if len(set(others)) < len(others):
+        raise BadTable(f"the target, --weights and --group must be three columns; got {', '.join(others)}")
+    free = [name for name in names if name not in others]
+    chosen = {option: [free[j] for j in positions(split(given, free), free, option)]
+              for option, given in lists.items()}  # fmt: skip
+    dropped = tuple(chosen["--drop"])
+    used = [name for name in free if name not in dropped]
+    if not used:
+        raise BadTable(f"{path} must have at least one column besides {y!r} to explain it")
+    for option in ("--forced", "--numbers", "--categories"):
+        positions(chosen[option], used, option)
+    if both := set(chosen["--numbers"]) & set(chosen["--categories"]):
+        raise BadTable(f"--numbers and --categories must not share a column; both have {min(both)!r}")
+    return _use(path, table, used, dropped, y, at, chosen, loss, missing)
+
+
+def _use(
+    path: Path, table: DataTable, used: list[str], dropped: tuple[str, ...], y: str,
+    at: dict[str, str | None], chosen: dict[str, list[str]], loss: str | None, missing: str,
+) -> Data:  # fmt: skip
+    """Decide the use of the columns and rows of a table that was read."""
+    frame, weights, group = table.frame, at["--weights"], at["--group"]
+    infinite = bool(np.isinf(frame[columns_of(frame, "f")].to_numpy(np.float64)).any())
+    frame = frame.replace([np.inf, -np.inf], np.nan) if infinite else frame
+    frame = frame.dropna(subset=[name for name in (y, weights, group) if name is not None])
+    lost = len(table.frame) - len(frame)
+    if not len(frame):
+        raise BadTable(f"{path}: no row is left, because every row lacks {y!r}, a weight or a group")
+    columns = assign(frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"])
+    if not columns.names:
+        why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
+        raise BadTable(f"{path}: no column is left to explain {y!r}; left out: {why}")
+    frame, incomplete, gaps = _without_gaps(path, frame, columns, missing)
+    weight, weightless = None, 0
+    if weights is not None:
+        weight = _weights(frame[weights], weights)
+        weightless = int(np.count_nonzero(weight == 0))
+        frame, weight = frame[weight > 0], weight[weight > 0]
+    loss, classes, values = _response(frame[y], y, loss)
+    return Data(
+        path=path,
+        table=table,
+        target=y,
+        weights=weights,
+        group=group,
+        dropped=dropped,
+        columns=columns,
+        X=frame[list(columns.names)],
+        y=values,
+        weight=weight,
+        groups=None if group is None else frame[group].to_numpy(),
+        loss=loss,
+        classes=classes,
+        lost=lost,
+        incomplete=incomplete,
+        weightless=weightless,
+        gaps=gaps,
+        infinite=infinite,
+    )
+
+
+def _without_gaps(path: Path, frame: Any, columns: TableColumns, missing: str) -> tuple[Any, int, int]:
+    """Return the rows to use, the number of rows dropped for a gap, and of rows whose gaps are filled."""
+    empty = frame[list(columns.names)].isna()
+    with_gaps = np.asarray(empty.any(axis=1))
+    count = int(np.count_nonzero(with_gaps))
+    if not count or missing == "impute" or (missing == "auto" and count >= _FEW * len(frame)):
+        return frame, 0, count
+    if missing == "refuse":
+        found = [f"{short(name)} ({empty[name].sum()})" for name in columns.names if empty[name].any()]
+        raise BadTable(
+            f"{path}: {count} of {len(frame)} rows have an empty cell, in column {some(found)}. Choose "
+            "--missing drop-rows or --missing impute, or leave out columns with --drop."
+        )
+    if count == len(frame):
+        raise BadTable(f"{path}: no row is left, because every row has an empty cell. Use --missing impute.")
+    return frame[~with_gaps], count, 0
+
+
+def _weights(column: Any, name: str) -> FloatArray:
+    if column.dtype.kind not in "biuf":
+        cell = short(str(column.iloc[0]))
+        raise BadTable(f"--weights must name a column of numbers; {name!r} holds {cell}")
+    weight = np.asarray(column, np.float64)
+    if weight.min() < 0:
+        raise BadTable(
+            f"--weights must name a column of nonnegative numbers; the least in {name!r} is {weight.min():g}"
+        )
+    if not weight.any():
+        raise BadTable(f"--weights must have a positive number in some row; {name!r} is zero in all")
+    return weight
+
+
+def _response(column: Any, name: str, loss: str | None) -> tuple[str, tuple[Any, ...], Any]:
+    """Return the loss, the two classes of y or (), and y. Raises BadTable if y does not fit the loss."""
+    values = column.to_numpy()
+    found = sorted(set(values.tolist()), key=lambda value: (str(type(value)), value))
+    numeric = column.dtype.kind in "biuf"
+    if loss is None:
+        loss = "logistic" if len(found) == 2 and len(values) > 2 else "squared"
+    if loss == "logistic":
+        if len(found) != 2:
+            few = f"{len(found):,}: {some([repr(value) for value in found])}"
+            raise BadTable(f"--loss logistic needs a target of two values; {name!r} has {few}")
+        return loss, tuple(found), values
+    if not numeric:
+        words = f"{name!r}, the column to explain, must hold numbers or two values; it holds "
+        words += some([short(str(value)) for value in found])
+        near = f". To explain one of them, make a column such as {name} == {short(str(found[0]))}"
+        raise BadTable(words + (near if len(found) <= 20 else ". Use --target to choose another column"))
+    y = values.astype(np.float64)
+    if loss == "poisson" and y.min() < 0:
+        raise BadTable(f"--loss poisson needs a target ≥ 0; the least in {name!r} is {y.min():g}")
+    return loss, (), y
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Join names to the value of an option that `split` divides into the same names, for a shell."""
+    parts = (name.replace('"', '""') for name in names)
+    return shlex.quote(",".join(f'"{name}"' if "," in name or '"' in name else name for name in parts))

@@ -1,0 +1,126 @@
+"""The model that `sparselin select` fits: a scikit-learn Pipeline that ends in one of our selectors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from sparselin import estimators
+from sparselin.studies.select.columns import TableColumns
+
+
+class Method(NamedTuple):
+    """A method of selection: its name in a sentence, its selector, and the parameters of this selector.
+
+    options : the arguments that are always passed.
+    grouped, scaled : whether the selector takes `groups`, and `standardize`.
+    """
+
+    words: str
+    selector: str
+    options: tuple[tuple[str, Any], ...] = ()
+    grouped: bool = False
+    scaled: bool = True
+
+
+METHODS = {
+    "omp": Method("orthogonal matching pursuit", "OMPSelector", grouped=True),
+    "nonnegative-omp": Method(
+        "orthogonal matching pursuit with coefficients ≥ 0", "OMPSelector", (("positive", True),)
+    ),
+    "ols": Method("orthogonal least squares (forward selection)", "OLSSelector", scaled=False),
+    "lasso": Method("the LASSO, its features refitted by least squares", "LassoSelector"),
+    "best-subset": Method(
+        "the best subset, by branch and bound", "BestSubsetSelector", grouped=True, scaled=False
+    ),
+    "sequential-lasso": Method("Sequential LASSO", "SequentialLassoSelector"),
+    "sequential-attention": Method("linear Sequential Attention", "SequentialAttentionSelector"),
+}
+
+
+class ModelRequest(NamedTuple):
+    """The options that determine a model.
+
+    columns : the use of the columns.
+    impute : whether gaps are filled.
+    forced : the used columns that come first.
+    """
+
+    method: str
+    columns: TableColumns
+    impute: bool
+    loss: str
+    intercept: bool
+    standardize: bool
+    forced: tuple[str, ...]
+    seed: int
+
+    @property
+    def grouped(self) -> bool:
+        """True if some categories have several indicators, which enter together."""
+        return max(self.columns.widths, default=1) > 1 and METHODS[self.method].grouped
+
+    @property
+    def prepared(self) -> bool:
+        """True if columns must be encoded, or gaps filled, before the selection."""
+        return self.impute or bool(self.columns.categories)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of columns of X for each feature that can be selected."""
+        return self.columns.widths if self.grouped else [1] * sum(self.columns.widths)
+
+    @property
+    def first(self) -> list[str]:
+        """The names of the columns of X that come first."""
+        return [name for used in self.forced for name in self.columns.encoded(used)]
+
+    def groups(self) -> list[str] | None:
+        """Return the name of the column of the table for each column of X, or None without groups."""
+        named = zip(self.columns.names, self.columns.widths, strict=True)
+        return [name for name, width in named for _ in range(width)] if self.grouped else None
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the selector, apart from the number of features and the groups."""
+        method = METHODS[self.method]
+        given = {
+            "loss": (self.loss, "squared"),
+            "standardize": (self.standardize and method.scaled, False),
+            "fit_intercept": (self.intercept, True),
+            "forced": (self.first, []),
+            "random_state": (self.seed if self.method == "sequential-attention" else None, None),
+        }
+        return dict(method.options) | {
+            name: value for name, (value, default) in given.items() if value != default
+        }
+
+    def model(self, k: int) -> Pipeline:
+        """Return the pipeline that selects k features."""
+        options = self.options() | ({"groups": self.groups()} if self.grouped else {})
+        selector = getattr(estimators, METHODS[self.method].selector)(k, **options)
+        prepare = [("prepare", self._prepare())] if self.prepared else []
+        return Pipeline([*prepare, ("select", selector)])
+
+    def _prepare(self) -> ColumnTransformer:
+        columns = self.columns
+        numbers = SimpleImputer(strategy="median", keep_empty_features=True) if self.impute else "passthrough"
+        encoder: Any = OneHotEncoder(
+            categories=[list(found) for found in columns.levels], drop="if_binary", handle_unknown="ignore",
+            sparse_output=False,
+        )  # fmt: skip
+        if self.impute:
+            encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)
+        parts = [("numbers", numbers, list(columns.numbers))]
+        parts += [("categories", encoder, list(columns.categories))] if columns.categories else []
+        return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
+
+
+def splitter_of(folds: int, seed: int, loss: str, grouped: bool) -> Any:
+    """Return the splitter of the rows into folds: by groups of rows, by classes, or at random."""
+    kind = GroupKFold if grouped else StratifiedKFold if loss == "logistic" else KFold
+    return kind(folds, shuffle=True, random_state=seed)
