@@ -1,6 +1,7 @@
 """`sparselin select`: tables of data in; features, their number and what to beware of out."""
 
 import csv
+import dataclasses
 import gzip
 import html
 import html.parser
@@ -11,24 +12,37 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from selected import GOOD, run
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
 
 import sparselin as sl
 from sparselin import plots
 from sparselin.results import Status
-from sparselin.selection import cross_validation, methods
-from sparselin.selection.methods import METHODS, SelectionData
+from sparselin.selection import cross_validation
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.group import cli
 from sparselin.studies.select import findings
+from sparselin.studies.select.data import read
+from sparselin.studies.select.model import METHODS, ModelRequest
+from sparselin.studies.select.words import Job
 
 pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
-def diabetes(frame):
-    X = frame.drop(columns="progression")
-    return SelectionData(X.to_numpy(np.float64), frame["progression"].to_numpy(np.float64), tuple(X.columns))
+def table(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "diabetes.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def job_of(path, method, k, forced=(), weights=None, target="progression"):
+    """A selection from a table, as the command makes it."""
+    lists = {"--drop": (), "--forced": forced, "--numbers": (), "--categories": ()}
+    data = read(path, target, {"--weights": weights, "--group": None}, lists, "squared", "auto", None)
+    request = ModelRequest(method, data.columns, data.gaps > 0, "squared", True, True, tuple(forced), 0)
+    given = {} if weights is None else {"select__sample_weight": data.weight}
+    return Job(data, request, k, True, request.model(k).fit(data.X, data.y, **given), None)
 
 
 class Page(html.parser.HTMLParser):
@@ -105,27 +119,25 @@ def test_the_page_has_table_figures_and_command(chosen):
     assert (folder / "index.html").read_text().count("data:image/svg+xml") == 2
 
 
-def test_cross_validation_by_hand(chosen, diabetes):
+def test_cross_validation_by_hand(chosen, frame):
     """Each fold anew: the columns scaled and selected on the others, and there least squares."""
     output, folder = chosen
     found = json.loads((folder / "results.json").read_text())
-    of_row = np.random.default_rng(0).permutation(442) % 10
-    squares = np.empty((11, 442))
-    mean = np.empty(442)
-    for fold in range(10):
-        out = of_row == fold
-        X, y = diabetes.X[~out], diabetes.y[~out]
+    whole, target = frame.drop(columns="progression").to_numpy(float), frame["progression"].to_numpy(float)
+    squares, mean, of_row = np.empty((11, 442)), np.empty(442), np.empty(442, int)
+    for fold, (rows, out) in enumerate(KFold(10, shuffle=True, random_state=0).split(whole)):
+        X, y, of_row[out] = whole[rows], target[rows], fold
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
         order, r = [], y - y.mean()
         for _ in range(10):
             order.append(int(np.argmax([0 if j in order else abs(Z[:, j] @ r) for j in range(10)])))
             fit = LinearRegression().fit(Z[:, order], y)
             r = y - fit.predict(Z[:, order])
-        mean[out] = squares[0, out] = (diabetes.y[out] - y.mean()) ** 2
+        mean[out] = squares[0, out] = (target[out] - y.mean()) ** 2
         for t in range(1, 11):
             J = order[:t]
             squares[t, out] = (
-                diabetes.y[out] - LinearRegression().fit(X[:, J], y).predict(diabetes.X[out][:, J])
+                target[out] - LinearRegression().fit(X[:, J], y).predict(whole[out][:, J])
             ) ** 2
     counts = np.bincount(of_row)
     by_fold = np.array([np.bincount(of_row, row) / counts for row in squares])
@@ -150,63 +162,37 @@ def test_a_number_that_was_given_is_not_chosen(chosen, frame, tmp_path):
 
 
 @pytest.mark.parametrize("method", list(METHODS))
-def test_every_method_on_the_same_terms(method, diabetes):
-    """Least squares on the features; models of all sizes are those of the selections."""
-    for forced in ((), ("age", "s6")):
-        data = diabetes._replace(forced=forced)
-        found = methods.select(data, method, 4)
-        names = [data.names[j] for j in found.path.support]
-        assert names[: len(forced)] == list(forced)
-        assert len(names) == 4
-        J = found.path.support[found.path.coef != 0]
-        fit = LinearRegression().fit(data.X[:, J], data.y)
-        np.testing.assert_allclose(found.path.coef[found.path.coef != 0], fit.coef_, rtol=1e-9)
-        assert found.path.r2 == pytest.approx(fit.score(data.X[:, J], data.y), rel=1e-9)
-        if method == "nonnegative-omp":
-            assert (found.path.coef[len(forced) :] >= 0).all()
-        else:
-            assert found.path.coef.all()
-        assert np.isnan(found.lam).tolist() == [method == "best-subset" or name in forced for name in names]
-        if method == "best-subset":
-            continue
-        models = methods.models(data, method, 4)
-        assert [model.t for model in models] == list(range(len(forced), 5))
-        np.testing.assert_array_equal(models[-1].path.support, found.path.support)
-        np.testing.assert_array_equal(
-            models[-1].predict(data.X), found.path.intercept + data.X[:, found.path.support] @ found.path.coef
-        )
-        one_less = methods.select(data, method, 3)
-        np.testing.assert_array_equal(
-            np.sort(models[-2].path.support[: models[-2].t]), np.sort(one_less.path.support)
-        )
+@pytest.mark.parametrize("forced", [(), ("age", "s6")])
+def test_every_method_on_the_same_terms(method, forced, table, frame):
+    """Least squares on the features, in the units of the data."""
+    job = job_of(table, method, 4, forced)
+    names = [row.feature for row in job.rows]
+    assert names[: len(forced)] == list(forced)
+    assert len(names) == 4
+    coef = np.array([row.coefficient for row in job.rows])
+    X, y = frame[[name for name, value in zip(names, coef, strict=True) if value]], frame["progression"]
+    fit = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(coef[coef != 0], fit.coef_, rtol=1e-9)
+    assert job.r2 == pytest.approx(fit.score(X, y), rel=1e-9)
+    assert job.intercept == pytest.approx(fit.intercept_, rel=1e-8)
+    if method == "nonnegative-omp":
+        assert (coef[len(forced) :] >= 0).all()
+    lam = [row.lam for row in job.rows]
+    assert np.isnan(lam).tolist() == [method == "best-subset" or name in forced for name in names]
 
 
-def test_the_lasso_tells_its_own_coefficients(diabetes):
+def test_the_lasso_tells_its_own_coefficients(table, frame):
     """A solution of the LASSO: the KKT conditions, at the λ where the fifth feature enters."""
-    found = methods.select(diabetes, "lasso", 4)
-    Z = (diabetes.X - diabetes.X.mean(axis=0)) / diabetes.X.std(axis=0)
-    beta = found.shrunken * diabetes.X.std(axis=0)[found.path.support]
-    c = Z.T @ (diabetes.y - diabetes.y.mean() - Z[:, found.path.support] @ beta)
+    found, fifth = job_of(table, "lasso", 4), job_of(table, "lasso", 5)
+    X, y = frame.drop(columns="progression").to_numpy(float), frame["progression"].to_numpy(float)
+    S = [frame.columns.get_loc(row.feature) for row in found.rows]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    beta = np.array([row.shrunken for row in found.rows]) * X.std(axis=0)[S]
+    c = Z.T @ (y - y.mean() - Z[:, S] @ beta)
     lam = np.abs(c).max()
-    np.testing.assert_allclose(c[found.path.support], lam * np.sign(beta), rtol=1e-9)
-    fifth = methods.select(diabetes, "lasso", 5)
-    assert fifth.lam[-1] == pytest.approx(lam, rel=1e-9)
-    np.testing.assert_array_equal(fifth.lam[:4], found.lam)
-    assert (np.diff(fifth.lam) < 0).all()
-
-
-def test_a_method_that_ends_early_keeps_its_last_model():
-    """Three columns of rank two, and a fold in which one of them is constant."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((12, 2))
-    data = SelectionData(np.column_stack([X, X.sum(axis=1)]), rng.standard_normal(12), ("a", "b", "sum"))
-    for method in ("omp", "lasso"):
-        models = methods.models(data, method, 3)
-        assert [model.t for model in models] == [0, 1, 2, 2]
-    rare = np.column_stack([X, np.eye(12)[0]])
-    found = list(cross_validation.cross_validate(data._replace(X=rare), "omp", 3, 12, 0))
-    assert len(found) == 12
-    assert np.isfinite([fold.errors for fold in found]).all()
+    np.testing.assert_allclose(c[S], lam * np.sign(beta), rtol=1e-9)
+    assert fifth.rows[-1].lam == pytest.approx(lam, rel=1e-9)
+    assert [row.lam for row in fifth.rows[:4]] == [row.lam for row in found.rows]
 
 
 def test_the_figure_shows_the_errors_and_the_sizes():
@@ -223,23 +209,19 @@ def test_the_figure_shows_the_errors_and_the_sizes():
     assert ax.lines[1].get_ydata()[0] == 4.0
 
 
-def test_weights_count_as_repetitions(diabetes):
-    rng = np.random.default_rng(0)
-    weight = rng.integers(1, 4, 442).astype(float)
-    often = np.repeat(np.arange(442), weight.astype(int))
-    heavy = methods.select(diabetes._replace(weight=weight), "omp", 4)
-    many = methods.select(diabetes._replace(X=diabetes.X[often], y=diabetes.y[often]), "omp", 4)
-    np.testing.assert_array_equal(heavy.path.support, many.path.support)
-    np.testing.assert_allclose(heavy.path.r2_path, many.path.r2_path, rtol=1e-9)
-    left = slice(0, 50)
-    model = methods.models(diabetes._replace(weight=weight), "omp", 2, rows=slice(50, None))[2]
+def test_weights_count_as_repetitions(frame, tmp_path):
+    weight = np.random.default_rng(0).integers(1, 4, 442)
+    frame.assign(w=weight.astype(float)).to_csv(tmp_path / "heavy.csv", index=False)
+    frame.iloc[np.repeat(np.arange(442), weight)].to_csv(tmp_path / "many.csv", index=False)
+    heavy, many = (
+        job_of(tmp_path / "heavy.csv", "omp", 4, weights="w"),
+        job_of(tmp_path / "many.csv", "omp", 4),
+    )
+    assert [row.feature for row in heavy.rows] == [row.feature for row in many.rows]
+    np.testing.assert_allclose([row.r2 for row in heavy.rows], [row.r2 for row in many.rows], rtol=1e-9)
     fold = cross_validation.Fold(1.0, np.array([1.0]), 1.0)
     assert (
         cross_validation.summarize([fold, fold._replace(errors=np.array([3.0]), weight=3.0)], 0).error == 2.5
-    )
-    ridge = Ridge(alpha=0).fit(diabetes.X[50:, model.path.support[:2]], diabetes.y[50:], weight[50:])
-    np.testing.assert_allclose(
-        model.predict(diabetes.X[left]), ridge.predict(diabetes.X[left][:, model.path.support[:2]]), rtol=1e-8
     )
 
 
@@ -287,47 +269,38 @@ def test_what_to_beware_of(tmp_path, frame):
 
 
 @pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])
-def test_the_runner_up_is_the_second_best(method, diabetes, monkeypatch):
+def test_the_runner_up_is_the_second_best(method, table, frame, monkeypatch):
     """The rule is applied at each step to columns projected off S by least squares."""
     monkeypatch.setattr(findings, "CLOSE", 1.0)
-    diabetes = diabetes._replace(forced=("age",))
-    found = methods.select(diabetes, method, 7)
-    Z = diabetes.X - diabetes.X.mean(axis=0)
+    job = job_of(table, method, 7, ("age",))
+    X, y = job.X, frame["progression"].to_numpy(float)
+    Z = X - X.mean(axis=0)
     Z /= np.linalg.norm(Z, axis=0)
-    decisions = findings.close_decisions(diabetes, method, found)
+    decisions = findings.close_decisions(job.selector, job.frame, y, None)
     assert [close.step for close in decisions] == list(range(2, 8))
     for close in decisions:
-        S = found.path.support[: close.step - 1]
+        S = job.path.support[: close.step - 1]
         left = Z - Z[:, S] @ np.linalg.lstsq(Z[:, S], Z)[0]
-        size = np.abs(left.T @ diabetes.y)
+        size = np.abs(left.T @ y)
         size[S], left[:, S] = 0, 1
         size /= np.linalg.norm(left, axis=0) if method == "ols" else 1.0
         first, second = np.argsort(-size)[:2]
-        assert (close.feature, close.runner_up) == (diabetes.names[first], diabetes.names[second])
+        assert (job.path.support[close.step - 1], close.runner_up) == (first, second)
         assert close.margin == pytest.approx(1 - size[second] / size[first], rel=1e-8)
 
 
-def test_inflation_is_of_the_other_selected_features(diabetes):
-    """1/(1 − R²) of each selected feature on the other selected ones."""
-    found = methods.select(diabetes, "omp", 8)
-    S = found.path.support
-    factors = {}
+def test_inflation_is_of_the_other_selected_features(table):
+    """1/(1 − R²) of each selected feature on the other selected ones, also beside constant columns."""
+    job = job_of(table, "omp", 8)
+    S, factors = job.path.support.tolist(), {}
     for i, j in enumerate(S):
-        rest = diabetes.X[:, np.delete(S, i)]
-        factors[diabetes.names[j]] = 1 / (
-            1 - LinearRegression().fit(rest, diabetes.X[:, j]).score(rest, diabetes.X[:, j])
-        )
-    inflated = dict(findings.uncertain_coefficients(diabetes, found))
-    still = [0.1, 0.3, 0.7, 0.9, 1.1, 2.3]
-    names = tuple(map(str, still))
-    more = diabetes._replace(
-        X=np.column_stack([diabetes.X, np.tile(still, (442, 1))]), names=diabetes.names + names, forced=names
-    )
-    again = findings.uncertain_coefficients(more, methods.select(more, "omp", 14))
-    assert {name for name, _ in again} == set(inflated)
-    assert inflated == pytest.approx(
-        {name: f for name, f in factors.items() if f > findings.INFLATED}, rel=1e-8
-    )
+        rest = job.X[:, np.delete(S, i)]
+        factors[j] = 1 / (1 - LinearRegression().fit(rest, job.X[:, j]).score(rest, job.X[:, j]))
+    X = np.column_stack([job.X, np.tile([0.1, 0.3, 0.7, 0.9, 1.1, 2.3], (442, 1))])
+    for some in (S, [*S, *range(10, 16)]):
+        inflated = dict(findings.uncertain_coefficients(findings.standard_columns(X, None, True), some))
+        large = {j: factor for j, factor in factors.items() if factor > findings.INFLATED}
+        assert inflated == pytest.approx(large, rel=1e-8)
     assert inflated
 
 
@@ -351,60 +324,58 @@ def test_names_are_shown_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("method", "options"),
     [
-        ("omp", ("--missing=drop-rows", "--weights=w", "--drop=text,near")),
-        ("best-subset", ("--drop=text",)),
-        ("lasso", ("--no-standardize", "--drop=text", "--forced=age")),
-        ("nonnegative-omp", ("--no-intercept", "--drop=text,near")),
+        ("omp", ("--missing=drop-rows", "--weights=w", "--k=3", "--folds=0")),
+        ("omp", ("--missing=impute", "--weights=w", "--folds=3", "--drop=near")),
+        ("omp", ("--group=site", "--folds=4")),
+        ("omp", ("--categories=site", "--folds=4", "--forced=sex")),
+        ("omp", ("--target=high", "--folds=4", "--weights=w", "--categories=site")),
+        ("omp", ("--loss=poisson", "--folds=3", "--no-intercept")),
+        ("ols", ("--categories=site", "--folds=3", "--seed=5")),
+        ("sequential-attention", ("--k=2", "--folds=0", "--seed=5")),
+        ("best-subset", ("--k=3",)),
+        ("lasso", ("--no-standardize", "--k=4", "--folds=0", "--forced=age")),
+        ("nonnegative-omp", ("--no-intercept", "--k=3", "--folds=0")),
     ],
 )
 def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys):
     rng = np.random.default_rng(0)
-    table = frame.head(120).assign(text="x", near=1.0, w=rng.integers(0, 3, 120))
-    if "--missing=drop-rows" in options:
+    table = frame.head(120).assign(
+        near=1.0, w=rng.integers(0, 3, 120), site=np.arange(120) % 12, day="2024-05-06"
+    )
+    table["high"] = np.where(table.pop("progression") > 140, "yes", "no")
+    table["progression"] = frame["progression"].head(120)
+    if "--missing=refuse" not in options:
         table.loc[[3, 7], "bmi"] = np.nan
     table.to_csv(tmp_path / "indexed.csv")
-    output, folder = run(
-        tmp_path,
-        None,
-        "--target=progression",
-        f"--method={method}",
-        "--k=3",
-        "--folds=0",
-        *options,
-        name="indexed.csv",
-        exit_code=0,
-    )
+    y = () if options[0].startswith("--target") else ("--target=progression", "--drop=high")
+    output, folder = run(tmp_path, None, *y, f"--method={method}", *options, name="indexed.csv", exit_code=0)
     page = (folder / "index.html").read_text(encoding="utf-8")
     program = html.unescape(page[page.index("<pre>") + 5 : page.index("</pre>")])
     scope = {}
     exec(program, scope)
     found = json.loads((folder / "results.json").read_text())
-    names, path = list(scope["X"].columns), scope["path"]
-    mine = [row["feature"] for row in found["selected"]]
-    if method == "lasso":
-        own = path.at(path.knots[[len(A) > 2 for A in path.active].index(True)])
-        np.testing.assert_allclose(
-            [float(row["lasso"]) for row in csv.DictReader((folder / "selected.csv").open()) if row["lasso"]],
-            [row["shrunken"] for row in found["selected"]],
-        )
-        np.testing.assert_allclose(
-            [row["shrunken"] for row in found["selected"]],
-            own[[names.index(name) for name in mine]],
-            rtol=1e-9,
-        )
-    else:
-        assert [names[j] for j in path.support] == mine
-        assert ("No other 3 features can explain more." in output) == (method == "best-subset")
-        np.testing.assert_allclose([row["coefficient"] for row in found["selected"]], path.coef, rtol=1e-9)
-        assert found["intercept"] == pytest.approx(path.intercept, rel=1e-9)
-    assert found["data"]["incomplete"] == (2 if "--missing=drop-rows" in options else 0)
+    selector, names = (
+        scope["model"][-1],
+        list(scope["model"][:-1].transform(scope["X"])) if len(scope["model"]) > 1 else list(scope["X"]),
+    )
+    mine = {row["feature"]: row["coefficient"] for row in found["selected"]}
+    for row in found["selected"]:
+        mine |= dict(row["parts"])
+    theirs = {names[j]: float(selector.coef_.ravel()[j]) for j in selector.selected_}
+    assert {name: value for name, value in mine.items() if value == value} == pytest.approx(theirs, rel=1e-9)
+    assert found["intercept"] == pytest.approx(float(np.ravel(selector.intercept_)[0]), rel=1e-9)
+    if "errors" in scope:
+        assert found["cross_validation"]["error"] == pytest.approx(scope["errors"].error.tolist(), rel=1e-9)
+        assert found["k"] == scope["errors"].chosen
+    assert ("No other 3 features can explain more." in output) == (method == "best-subset")
+    assert "day (the same text" in output or "day (dates)" in output
+    assert found["data"]["incomplete"] == (0 if "--missing=impute" in options else 2)
     capsys.readouterr()
 
 
 def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):
-    def interrupted(*args):
+    def interrupted(*args, **options):
         raise KeyboardInterrupt
-        yield
 
     monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupted)
     output, folder = run(tmp_path, GOOD, "--k=1", exit_code=130)
@@ -417,13 +388,10 @@ def test_an_interrupted_search_shows_the_best_so_far(tmp_path, monkeypatch, fram
     best = sl.best_subset
 
     def stopped(problem, k, **options):
-        return best(problem, k, callback=lambda state: True, node_limit=1, **options)
+        found = best(problem, k, **options)
+        return dataclasses.replace(found, status=Status.STOPPED) if k == 4 else found
 
     monkeypatch.setattr(sl, "best_subset", stopped)
-    real = methods.Selected
-    monkeypatch.setattr(
-        methods, "Selected", lambda result, path, status, lam: real(result, path, Status.STOPPED, lam)
-    )
     output, folder = run(tmp_path, frame, "--k=4", "--method=best-subset", exit_code=130)
     assert "STOPPED" in output
     assert json.loads((folder / "results.json").read_text())["run"]["interrupted"]

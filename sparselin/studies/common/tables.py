@@ -52,14 +52,19 @@ class DataTable(NamedTuple):
     frame : the columns and rows; the names of the columns are distinct texts.
     note : sentences about an index that was left out, an encoding other than UTF-8, a sheet, or "".
     reader, options : the function of pandas that reads the same table, and its keyword arguments.
-    renamed : whether spaces around the names of columns were removed.
+    names : the names of the columns in the file, which may have spaces around them.
     """
 
     frame: Any
     note: str
     reader: str
     options: dict[str, Any]
-    renamed: bool = False
+    names: list[str]
+
+    @property
+    def renamed(self) -> bool:
+        """True if spaces around the names of columns were removed."""
+        return self.names != list(self.frame)
 
 
 class BadTable(Exception):
@@ -83,11 +88,12 @@ def read_table(path: Path, encoding: str | None = None) -> DataTable:
         raise BadTable(f"{path} must be a .csv, a .parquet or an .xlsx")
     texts = columns_of(table.frame, "OUTSV")
     codes = {name: found for name in texts if (found := _codes(table.frame[name]))}
+    name_in_file = dict(zip(table.frame, table.names, strict=True))
     if not codes:
         return table
     few = some([f"{name!r} has {', '.join(map(repr, found))}" for name, found in codes.items()])
     note = f"Counted as missing, in columns of numbers: {few}."
-    options = {**table.options, "na_values": codes}
+    options = {**table.options, "na_values": {name_in_file[name]: found for name, found in codes.items()}}
     frame = _call(path, table.reader, options)
     frame.columns = table.frame.columns
     return table._replace(frame=frame, note=f"{table.note} {note}".strip(), options=options)
@@ -196,8 +202,8 @@ def _read_csv(path: Path, encoding: str | None) -> DataTable:
     _check_names(path, names, start)
     options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas else {})
     frame = _call(path, "read_csv", options)
-    renamed, frame.columns = list(frame.columns) != names, names
-    return DataTable(frame, " ".join(notes), "read_csv", options, renamed)
+    in_file, frame.columns = list(frame), names
+    return DataTable(frame, " ".join(notes), "read_csv", options, in_file)
 
 
 def _call(path: Path, reader: str, options: dict[str, Any]) -> Any:
@@ -256,7 +262,7 @@ def _open(path: Path, encoding: str | None) -> Iterator[tuple[TextIO, dict[str, 
             used = _encoding(path, file) if encoding is None else _check_encoding(encoding)
             name = {"cp1252": "Latin-1 (cp1252)", "latin-1": "Latin-1"}.get(used, used.upper())
             plain = used == "utf-8-sig"
-            options = {} if plain else {"encoding": used}
+            options: dict[str, Any] = {} if plain else {"encoding": used}
             if packed != (path.suffix.lower() == ".gz"):
                 options["compression"] = "gzip" if packed else None
             notes = [] if plain or encoding else [f"{path} is not in UTF-8; it is read as {name}."]
@@ -343,12 +349,12 @@ def _is_number(field: str) -> bool:
 def _read_workbook(path: Path) -> DataTable:
     """Read the first sheet of an Excel workbook."""
     frame = _call(path, "read_excel", {})
-    names = [str(name).strip() for name in frame.columns]
-    renamed, frame.columns = list(frame.columns) != names, names
+    in_file, names = list(frame), [str(name).strip() for name in frame]
+    frame.columns = names
     _check_names(path, names)
     if not len(frame):
         raise BadTable(f"{path} must have a row of names, and a row for each row of X and y")
-    return DataTable(frame, f"{path}: the first sheet is read.", "read_excel", {}, renamed)
+    return DataTable(frame, f"{path}: the first sheet is read.", "read_excel", {}, in_file)
 
 
 def _read_parquet(path: Path) -> DataTable:
@@ -370,7 +376,7 @@ def _read_parquet(path: Path) -> DataTable:
     if not frame.size:
         raise BadTable(f"{path} must have columns and rows; it has {len(frame)} rows of {some(list(frame))}")
     note = f"{path}: {', '.join(index)} is left out as an index of the rows." if index else ""
-    return DataTable(frame, note, "read_parquet", {})
+    return DataTable(frame, note, "read_parquet", {}, list(frame))
 
 
 def _from_polars(column: Any) -> Any:

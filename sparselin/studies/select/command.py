@@ -299,7 +299,7 @@ def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """
-    n, d, f = len(data.y), len(request.sizes), len(request.forced if request.grouped else request.first)
+    n, d, f = len(data.y), len(request.sizes), request.first_steps
     size = 0
     if folds:
         rows = n - -(-n // min(folds, n))
@@ -332,6 +332,8 @@ def _select(
     given = {} if data.weight is None else {"select__sample_weight": data.weight}
     with console.status("selecting"):
         model = request.model(max(chosen, 1)).fit(data.X, data.y, **given)
+    if model[-1].result_ is None:
+        raise ValueError(f"no column explains {data.target!r}: all are orthogonal to it, up to rounding")
     return Job(data, request, chosen, k is not None, model, checked)
 
 

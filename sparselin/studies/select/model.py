@@ -80,6 +80,11 @@ class ModelRequest(NamedTuple):
         """The names of the columns of X that come first."""
         return [name for used in self.forced for name in self.columns.encoded(used)]
 
+    @property
+    def first_steps(self) -> int:
+        """The number of features that are forced."""
+        return len(self.forced if self.grouped else self.first)
+
     def groups(self) -> list[str] | None:
         """Return the name of the column of the table for each column of X, or None without groups."""
         named = zip(self.columns.names, self.columns.widths, strict=True)

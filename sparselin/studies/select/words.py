@@ -34,8 +34,8 @@ _NAMED = 6  # a sentence names at most this many features
 class Row(NamedTuple):
     """A row of the table of selected features. A quantity that the method does not have is NaN.
 
-    coefficient : NaN if the feature is a category with several indicators.
-    parts : the names and coefficients of these indicators.
+    coefficient : NaN if the feature is a category.
+    parts : the names and coefficients of the indicators of a category.
     shrunken : the coefficient of the LASSO itself, before least squares is fitted again.
     lam : λ*, or the λ at which the feature enters the LASSO.
     r2 : R² (or the explained share of the deviance) of the features up to this row.
@@ -100,10 +100,14 @@ class Job:
         return [name for used in self.request.columns.names for name in self.request.columns.encoded(used)]
 
     @functools.cached_property
+    def frame(self) -> Any:
+        """The columns as the selector gets them: encoded, and without gaps."""
+        return self.model[:-1].transform(self.source.X) if self.request.prepared else self.source.X
+
+    @functools.cached_property
     def X(self) -> FloatArray:
-        """(n, d) the columns as the selector gets them: encoded, and without gaps."""
-        frame = self.model[:-1].transform(self.source.X) if self.request.prepared else self.source.X
-        return np.asarray(frame.to_numpy(), np.float64)
+        """(n, d) the numbers of `frame`."""
+        return np.asarray(self.frame.to_numpy(), np.float64)
 
     @functools.cached_property
     def picks(self) -> list[list[int]]:
@@ -139,7 +143,7 @@ class Job:
 
     @functools.cached_property
     def rows(self) -> list[Row]:
-        coef, f = self.selector.coef_.ravel(), len(self.request.forced)
+        coef, f = self.selector.coef_.ravel(), self.request.first_steps
         (lam, margin), ties = np.full((2, self.size), np.nan).tolist(), [()] * self.size
         shrunken = np.full(len(coef), np.nan)
         if self.lasso is not None:
@@ -153,16 +157,20 @@ class Job:
             Row(
                 step=t + 1,
                 feature=self.units[pick[0]],
-                coefficient=float(coef[pick[0]]) if len(pick) == 1 else math.nan,
-                parts=tuple((self.names[j], float(coef[j])) for j in pick) if len(pick) > 1 else (),
+                coefficient=math.nan if self.is_group(pick) else float(coef[pick[0]]),
+                parts=tuple((self.names[j], float(coef[j])) for j in pick if self.is_group(pick)),
                 shrunken=float(shrunken[pick[0]]),
                 lam=lam[t],
                 margin=margin[t],
-                ties=tuple(self.name_of(i) for i in ties[t] if self.name_of(i) != self.units[pick[0]]),
+                ties=tuple(name for name in map(self.name_of, ties[t]) if name != self.units[pick[0]]),
                 r2=float(self.shares[t]),
             )
             for t, pick in enumerate(self.picks)
         ]
+
+    def is_group(self, pick: list[int]) -> bool:
+        """Return whether the columns of a step are the indicators of a category."""
+        return self.units[pick[0]] != self.names[pick[0]]
 
     def name_of(self, i: int) -> str:
         """Return the name of the unit with number i in the path: a column of X, or a group of columns."""
@@ -199,7 +207,7 @@ def headline(job: Job) -> str:
 
 def data_lines(job: Job) -> list[str]:
     """Return sentences about the data: their size, the use of the columns, the rows left out, the method."""
-    source, request = job.source, job.request
+    source, request, rows = job.source, job.request, len(job.source.table.frame)
     about = f"{source.path.name}: {len(source.X)} rows, {plural(len(source.columns.names), 'feature')}"
     about += f"; target: {source.target}"
     about += f"; weights: {source.weights}" if source.weights else ""
@@ -214,11 +222,7 @@ def data_lines(job: Job) -> list[str]:
     return [
         f"{about}.",
         *_column_lines(source.columns, request),
-        *(
-            f"Rows dropped because of {why}: {count} of {len(source.table.frame)}."
-            for count, why in left_out
-            if count
-        ),
+        *(f"Rows dropped because of {why}: {count} of {rows}." for count, why in left_out if count),
         *_gap_lines(source),
         *_loss_lines(source),
         method_line(request.method, request.intercept, request.standardize, request.forced),
@@ -353,7 +357,7 @@ def _close(job: Job) -> list[str]:
     lines = list[str]()
     if job.best is not None or job.lasso is not None:
         return lines
-    for found in close_decisions(job.selector, job.X, job.source.y, job.source.weight):
+    for found in close_decisions(job.selector, job.frame, job.source.y, job.source.weight):
         if found.step > job.size:
             continue
         if found.tied:
