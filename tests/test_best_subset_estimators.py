@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sparselin as sl
 from sparselin.estimators import BestSubsetRegressor, BestSubsetSelector
+from sparselin.results import Status
 
 GROUPS = np.array([0, 0, 1, 1, 1, 2, 3, 3])
 SIDES = np.tile([-0.5, 1.5], (8, 1))
@@ -172,8 +173,8 @@ def test_ctrl_c_ends_the_path(drawn, monkeypatch):
     monkeypatch.setattr(sl, "best_subset", interrupted)
     selector = BestSubsetSelector(5, ridge=1.0)
     found = warns("3 features is not proved", selector.fit, X, y, category=ConvergenceWarning)
-    assert found.sizes_.tolist() == [0, 1, 2]
-    assert found.k_ == 2
+    assert found.sizes_.tolist() == [0, 1, 2, 3]
+    assert found.result_.status is Status.STOPPED
 
 
 # Data and parameters

@@ -162,9 +162,12 @@ class BestSubsetSelector(PathSelector):
                 time_limit=self.time_limit,
             )  # fmt: skip
             _warn(found, f"{t} {units}")
-            if task.count(found.support) < t or found.status is Status.STOPPED:
+            found, stopped = dataclasses.replace(found, saved=None), found.status is Status.STOPPED
+            if stopped and task.count(found.support) == t:
+                steps.add(found)  # the best one so far
+            if stopped or task.count(found.support) < t:
                 steps.end(found.status)
-            return dataclasses.replace(found, saved=None)
+            return found
 
         steps.each(best, k)
         return steps.path()
