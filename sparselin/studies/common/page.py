@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import sparselin
 from sparselin import plots
-from sparselin.results.display import plural
+from sparselin.results.display import join_words, plural
 
 _DPI = 130  # the resolution of figures, and of the images in them
 
@@ -49,7 +49,7 @@ def environment(templates: Path, **options: Any) -> Environment:
     """
     loader = FileSystemLoader([templates, Path(__file__).parent])
     made = Environment(loader=loader, undefined=StrictUndefined, **options)
-    made.filters |= {"number": number, "plural": plural, "share": share}
+    made.filters |= {"join_words": join_words, "number": number, "plural": plural, "py": repr, "share": share}
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import warnings
 from collections.abc import Iterator
@@ -46,7 +47,10 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     return value
 
 
-@click.command(short_help="Select features of a table of data.")
+_names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAME")
+
+
+@click.command(short_help="Select features of a table of data.", context_settings={"show_default": True})
 @click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--target", help="The column to explain.  [default: the last column]")
 @click.option(
@@ -55,31 +59,15 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     help="The number of features, including the forced ones; required for best-subset.  "
     "[default: chosen by cross-validation]",
 )
-@click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    default="omp",
-    show_default=True,
-    help="The selection method.",
-)
-@click.option(
+@click.option("--method", type=click.Choice(list(METHODS)), default="omp", help="The selection method.")
+@_names_option(
     "--forced",
-    multiple=True,
-    metavar="NAME,NAME",
     help="Columns to select first, in this order. Put a name that contains a comma in double quotes.",
 )
-@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns to leave out, in the same form.")
-@click.option(
-    "--numbers",
-    multiple=True,
-    metavar="NAME,NAME",
-    help="Columns to use as numbers, even if they look like identifiers.",
-)
-@click.option(
-    "--categories",
-    multiple=True,
-    metavar="NAME,NAME",
-    help="Columns to use as categories, such as codes or texts of which few repeat.",
+@_names_option("--drop", help="Columns to leave out, in the same form.")
+@_names_option("--numbers", help="Columns to use as numbers, even if they look like identifiers.")
+@_names_option(
+    "--categories", help="Columns to use as categories, such as codes or texts of which few repeat."
 )
 @click.option(
     "--loss",
@@ -95,20 +83,17 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 @click.option(
     "--intercept/--no-intercept",
     default=True,
-    show_default=True,
     help="Fit an unpenalised constant as well. R² is then measured from the mean.",
 )
 @click.option(
     "--standardize/--no-standardize",
     default=True,
-    show_default=True,
     help="Divide columns by their standard deviations. Coefficients stay in the units of the data.",
 )
 @click.option(
     "--missing",
     type=click.Choice(MISSING),
     default="auto",
-    show_default=True,
     help="Fill gaps within each fold, drop the rows that have one, or refuse the table. auto: drop the rows "
     "if they are fewer than 5 %, else fill.",
 )
@@ -116,7 +101,6 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     "--folds",
     type=click.IntRange(0),
     default=10,
-    show_default=True,
     callback=_folds,
     help="The number of folds of cross-validation; 0: no cross-validation.",
 )
@@ -131,7 +115,6 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     "--held-out",
     type=click.IntRange(0),
     default=10,
-    show_default=True,
     help="One pass only: hold out every N-th row to check the selection; 0: none.",
 )
 @click.option(

@@ -6,8 +6,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from sparselin import plots
 from sparselin.results import Status
 from sparselin.studies.common import folder, page
@@ -42,11 +40,9 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
 
 def python(job: Job) -> str:
     """Return a Python program that makes the same selection."""
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["py"] = repr
     source, request = job.source, job.request
-    return environment.get_template("program.py.j2").render(
+    template = page.environment(TEMPLATE.parent, trim_blocks=True).get_template("program.py.j2")
+    return template.render(
         source=source,
         request=request,
         columns=source.columns,

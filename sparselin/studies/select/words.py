@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath
 from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
-from sparselin.studies.select.columns import TableColumns
+from sparselin.studies.common import page
 from sparselin.studies.select.data import Data, quoted
 from sparselin.studies.select.findings import (
     close_decisions,
@@ -28,6 +29,7 @@ from sparselin.studies.select.findings import (
 )
 from sparselin.studies.select.model import METHODS, ModelRequest
 
+_HERE = Path(__file__).parent
 _NAMED = 6  # a sentence names at most this many features
 
 
@@ -126,6 +128,11 @@ class Job:
         return float(np.ravel(self.selector.intercept_ if self.k else self.path.intercept_path[0])[0])
 
     @property
+    def first(self) -> str:
+        """The name of the first feature on the path, or ""."""
+        return self.name_of(int(getattr(self.path, "order", self.path.support)[0])) if len(self.path) else ""
+
+    @property
     def logistic(self) -> bool:
         return self.source.loss == "logistic"
 
@@ -184,99 +191,34 @@ class Job:
 
 def headline(job: Job) -> str:
     """Return the result of the selection in one or two sentences."""
-    y, forced = job.source.target, job.request.forced
-    if not job.size:
-        mean = "the mean" if job.request.intercept else "zero"
-        mean = "the share of each value" if job.logistic else mean
-        first = job.name_of(int(getattr(job.path, "order", job.path.support)[0])) if len(job.path) else ""
-        first = f" The first feature to enter would be {first}." if first else ""
-        return (
-            f"No feature is worth including: on held-out rows, {mean} predicts {y} as well as any selection "
-            f"does, within one standard error.{first}"
-        )
     selected = [row.feature for row in job.rows]
     who = join_words(selected) if job.size <= _NAMED else f"{job.size} of {len(set(job.units))} features"
-    what = "variance" if job.request.intercept else "sum of squares"
-    what = what if job.source.loss == "squared" else "deviance"
-    answer = f"{who} explain{'s' * (job.size == 1)} {job.r2:.1%} of the {what} of {y}."
-    if job.best is not None and job.best.optimal:
-        with_ = f" with {join_words(forced)}" if forced else ""
-        answer += f" No other {plural(job.size, 'feature')}{with_} can explain more."
-    return answer
+    return page.sentences(_HERE / "headline.txt.j2", {"job": job, "who": who})[0]
 
 
 def data_lines(job: Job) -> list[str]:
     """Return sentences about the data: their size, the use of the columns, the rows left out, the method."""
-    source, request, rows = job.source, job.request, len(job.source.table.frame)
-    about = f"{source.path.name}: {len(source.X)} rows, {plural(len(source.columns.names), 'feature')}"
-    about += f"; target: {source.target}"
-    about += f"; weights: {source.weights}" if source.weights else ""
-    about += f"; groups of rows: {source.group}" if source.group else ""
-    about += f"; dropped columns: {join_words(source.dropped)}" if source.dropped else ""
-    lost = join_words(source.others)
-    left_out = (
-        (source.lost, f"an empty cell in {lost}"),
-        (source.incomplete, "missing values"),
-        (source.weightless, "weight zero"),
-    )
+    source, request = job.source, job.request
+    columns = source.columns
+    each = zip(columns.categories, columns.levels, strict=True)
+    numbers = [name for name, why in columns.left_out.items() if "whole numbers" in why]
+    texts = [name for name, why in columns.left_out.items() if "texts" in why]
+    undo = [f"--numbers {quoted(numbers)}"] if numbers else []
+    undo += [f"--categories {quoted(texts)}"] if texts else []
+    context = {
+        "job": job,
+        "categories": [f"{name} ({len(found)})" for name, found in each],
+        "undo": " ".join(undo),
+        "left_out": (
+            (source.lost, f"an empty cell in {join_words(source.others)}"),
+            (source.incomplete, "missing values"),
+            (source.weightless, "weight zero"),
+        ),
+    }
     return [
-        f"{about}.",
-        *_column_lines(source.columns, request),
-        *(f"Rows dropped because of {why}: {count} of {rows}." for count, why in left_out if count),
-        *_gap_lines(source),
-        *_loss_lines(source),
+        *page.sentences(_HERE / "data.txt.j2", context),
         method_line(request.method, request.intercept, request.standardize, request.forced),
     ]
-
-
-def _column_lines(columns: TableColumns, request: ModelRequest) -> list[str]:
-    lines = []
-    if columns.categories:
-        each = zip(columns.categories, columns.levels, strict=True)
-        shown = [f"{name} ({len(found)})" for name, found in each]
-        how = "the indicators of a category enter together"
-        if not request.grouped:
-            how = "two values make one indicator"
-            if max(columns.widths) > 1:
-                how = f"{request.method} selects single columns, so each indicator enters by itself"
-        lines.append(f"Categories (with the number of their values): {join_words(shown)}; {how}.")
-    if columns.left_out:
-        some = [f"{name} ({why})" for name, why in columns.left_out.items()]
-        numbers = [name for name, why in columns.left_out.items() if "whole numbers" in why]
-        texts = [name for name, why in columns.left_out.items() if "texts" in why and name not in numbers]
-        undo = [f"--numbers {quoted(numbers)}"] if numbers else []
-        undo += [f"--categories {quoted(texts)}"] if texts else []
-        use = f" To use them: {' '.join(undo)}." if undo else ""
-        lines.append(f"TableColumns left out: {'; '.join(some)}.{use}")
-    return lines
-
-
-def _gap_lines(source: Data) -> list[str]:
-    infinite = ["Infinite numbers count as missing."] if source.infinite else []
-    if source.incomplete:
-        return [*infinite, "To fill the gaps instead: --missing impute."]
-    if not source.gaps:
-        return infinite
-    filled = "numbers by the median"
-    filled += ", categories by the most frequent value" if source.columns.categories else ""
-    share = source.gaps / len(source.X)
-    return [
-        *infinite,
-        f"{source.gaps} rows ({share:.0%}) have a missing value. It is filled within each fold: {filled}. To "
-        "drop these rows instead: --missing drop-rows.",
-    ]
-
-
-def _loss_lines(source: Data) -> list[str]:
-    if source.loss == "logistic":
-        low, high = map(str, source.classes)
-        undo = "" if isinstance(source.classes[0], str) else " For least squares: --loss squared."
-        return [
-            f"{source.target} has two values, so logistic regression is used; coefficients are changes of "
-            f"the log odds of {high} against {low}.{undo}"
-        ]
-    words = "Poisson regression: coefficients are changes of the log of the mean."
-    return [words] if source.loss == "poisson" else []
 
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
@@ -300,17 +242,8 @@ def validation_lines(job: Job) -> list[str]:
         i = found.at(t)
         return f"{_with_error(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
 
-    least = "This is the least error" if job.k == found.best else f"The least error is {error(found.best)}"
-    fewest = "No smaller number of features has an error within one standard error of it."
-    if found.best != found.chosen:
-        chosen = "" if job.given else ", which was chosen"
-        fewest = f"The smallest number of features within one standard error of it is {found.chosen}{chosen}."
-    mean, share = ("squared error", "R²") if job.source.loss == "squared" else ("deviance", "D²")
-    return [
-        f"Cross-validation with {found.folds} folds: the mean {mean} on held-out rows is {error(job.k)} "
-        f"(± one standard error). {share} on these rows is {found.r2[found.at(job.k)]:.3f}.",
-        f"{least}. {fewest}",
-    ]
+    context = {"job": job, "found": found, "error": error, "squared": job.source.loss == "squared"}
+    return page.sentences(_HERE / "validation.txt.j2", context)
 
 
 def _about_y(job: Job) -> list[str]:
