@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath, Status
+from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath
 from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
@@ -169,7 +169,7 @@ class Job:
                 shrunken=float(shrunken[pick[0]]),
                 lam=lam[t],
                 margin=margin[t],
-                ties=tuple(name for name in map(self.name_of, ties[t]) if name != self.units[pick[0]]),
+                ties=tuple(name for name in self.names_of(ties[t]) if name != self.units[pick[0]]),
                 r2=float(self.shares[t]),
             )
             for t, pick in enumerate(self.picks)
@@ -183,10 +183,29 @@ class Job:
         """Return the name of the unit with number i in the path: a column of X, or a group of columns."""
         return str(self.selector.groups_[i]) if self.request.grouped else self.names[i]
 
+    def names_of(self, units: Iterable[int]) -> list[str]:
+        return [self.name_of(i) for i in units]
+
     @functools.cached_property
     def cautions(self) -> list[str]:
         """The reasons to distrust the selection, one sentence each."""
-        return [*_about_y(self), *_about_k(self), *_close(self), *_dependent(self)]
+        source, request, S = self.source, self.request, [j for pick in self.picks for j in pick]
+        Z = standard_columns(self.X, source.weight, request.intercept)
+        margins, data = self.best is None and self.lasso is None, (source.y, source.weight)
+        numbers = [j for j in S if self.names[j] in request.columns.numbers]
+        context = {
+            "job": self,
+            "percent": percent,
+            "values": np.unique(source.y) if source.loss == "squared" and len(source.y) > 2 else (),
+            "decisions": close_decisions(self.selector, self.frame, source.y, source.weight)
+            if margins
+            else (),
+            "constant": [self.names[j] for j in constant_columns(self.X, request.intercept)],
+            "alike": look_alikes(Z, S, self.units),
+            # not of a part of the path only
+            "uncertain": uncertain_coefficients(Z, numbers) if self.size == len(self.path) else (),
+        }
+        return page.sentences(_HERE / "cautions.txt.j2", context)
 
 
 def headline(job: Job) -> str:
@@ -244,84 +263,6 @@ def validation_lines(job: Job) -> list[str]:
 
     context = {"job": job, "found": found, "error": error, "squared": job.source.loss == "squared"}
     return page.sentences(_HERE / "validation.txt.j2", context)
-
-
-def _about_y(job: Job) -> list[str]:
-    values = np.unique(job.source.y) if job.source.loss == "squared" else np.zeros(0)
-    if len(values) != 2 or len(job.source.y) == 2:
-        return []
-    pair = " and ".join(f"{value:g}" for value in values)
-    return [
-        f"{job.source.target} has only two values, {pair}, and least squares treats them as numbers. If they "
-        "are classes, use --loss logistic (with --method omp)."
-    ]
-
-
-def _about_k(job: Job) -> list[str]:
-    found, lines, status = job.checked, [], job.path.status
-    if job.size < job.k:
-        why = status.message
-        if job.lasso is not None and status is Status.COMPLETED:
-            why = "as λ decreases, the next features enter together, or none enters"
-        lines.append(f"Fewer features than requested were selected, {job.size} of {job.k}: {why}.")
-    elif status is not Status.COMPLETED:
-        lines.append(f"{status.name}: {status.message}.")
-    if job.best is not None and not job.best.optimal:
-        lines.append(
-            f"This subset may not be the best, but no ‖y − Xβ‖² is smaller by more than {job.best.gap:.2%}."
-        )
-    if found is None:
-        return lines
-    if found.best == found.sizes[-1] < len(set(job.units)):
-        lines.append(
-            f"The error on held-out rows is least at {found.best} features, the largest number tried. "
-            "Pass a larger --k to try more."
-        )
-    at = found.at(found.best)
-    if job.k > found.best and found.error[found.at(job.k)] > found.error[at] + found.standard_error[at]:
-        lines.append(
-            f"With {plural(job.k, 'feature')}, the error on held-out rows is more than one standard error "
-            f"above the error with {found.best}: the additional features fit noise."
-        )
-    return lines
-
-
-def _close(job: Job) -> list[str]:
-    lines = list[str]()
-    if job.best is not None or job.lasso is not None:
-        return lines
-    for found in close_decisions(job.selector, job.frame, job.source.y, job.source.weight):
-        if found.step > job.size:
-            continue
-        if found.tied:
-            ties = join_words([job.name_of(i) for i in found.tied])
-            how = f"tied with {ties} up to rounding; the first of them in the table was selected."
-        else:
-            second = "the runner-up" if found.runner_up is None else job.name_of(found.runner_up)
-            how = f"ahead of {second} by only {percent(found.margin)}; "
-            how += "slightly different data could reverse their order."
-        lines.append(f"Step {found.step}: {job.rows[found.step - 1].feature} is {how}")
-    return lines
-
-
-def _dependent(job: Job) -> list[str]:
-    names, S, lines = job.names, [j for pick in job.picks for j in pick], list[str]()
-    if same := constant_columns(job.X, job.request.intercept):
-        lines.append(f"Constant columns explain nothing: {join_words([names[j] for j in same])}.")
-    Z = standard_columns(job.X, job.source.weight, job.request.intercept)
-    lines += [
-        f"{names[other]} could replace {names[j]}, because their correlation is {correlation:.4f}."
-        for j, other, correlation in look_alikes(Z, S, job.units)
-    ]
-    complete = job.size == len(job.path.support)
-    numbers = [j for j in S if names[j] in job.request.columns.numbers]
-    for j, factor in uncertain_coefficients(Z, numbers) if complete else ():
-        by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "a factor too large to measure"
-        lines.append(
-            f"The coefficient of {names[j]} is uncertain: the other selected features nearly determine "
-            f"{names[j]}, so its standard error grows by {by}."
-        )
-    return lines
 
 
 def cells(job: Job) -> tuple[list[str], list[list[str]]]:
