@@ -277,8 +277,8 @@ def _check_target(data: Data, intercept: bool) -> None:
 def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int) -> int:
     """Return the largest number of features that cross-validation tries, at least k.
 
-    The number is at most MOST. Together with the intercept, the columns of so many features are at most half
-    of the rows that a fit uses.
+    The number is at most MOST. Together with the intercept, so many features, if they are those of fewest
+    columns, have at most half as many columns as a fit has rows.
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """
@@ -286,7 +286,7 @@ def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int
     size = 0
     if folds:
         rows = n - -(-n // min(folds, n))
-        size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)[::-1]) <= rows // 2 - 1)))
+        size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)) <= rows // 2 - 1)))
     if k is not None:
         if not f <= k <= d:
             words = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"

@@ -197,9 +197,7 @@ class Job:
             "job": self,
             "percent": percent,
             "values": np.unique(source.y) if source.loss == "squared" and len(source.y) > 2 else (),
-            "decisions": close_decisions(self.selector, self.frame, source.y, source.weight)
-            if margins
-            else (),
+            "decisions": close_decisions(self.selector, self.frame, *data) if margins else (),
             "constant": [self.names[j] for j in constant_columns(self.X, request.intercept)],
             "alike": look_alikes(Z, S, self.units),
             # not of a part of the path only
