@@ -8,6 +8,7 @@ import html.parser
 import json
 import re
 
+import newcomer
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -287,6 +288,27 @@ def test_the_runner_up_is_the_second_best(method, table, frame, monkeypatch):
         first, second = np.argsort(-size)[:2]
         assert (job.path.support[close.step - 1], close.runner_up) == (first, second)
         assert close.margin == pytest.approx(1 - size[second] / size[first], rel=1e-8)
+
+
+def test_the_runner_up_among_groups_has_its_name(tmp_path, monkeypatch):
+    """Without the picked group the others are numbered anew."""
+    monkeypatch.setattr(findings, "CLOSE", 1.0)
+    frame = newcomer.table(0)[0].dropna()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    job = job_of(tmp_path / "t.csv", "omp", 4, target="score")
+    decisions = findings.close_decisions(job.selector, job.frame, job.source.y, None)
+    Z = findings.standard_columns(job.X, None, True)
+    for t, close in enumerate(decisions):
+        S = [j for pick in job.picks[:t] for j in pick]
+        r = (
+            job.source.y - LinearRegression().fit(Z[:, S], job.source.y).predict(Z[:, S])
+            if S
+            else job.source.y
+        )
+        c = np.bincount(job.path.groups, (Z.T @ (r - r.mean())) ** 2)
+        first, second = np.argsort(-c)[:2]
+        assert job.rows[t].feature == job.name_of(first)
+        assert close.runner_up == second
 
 
 def test_inflation_is_of_the_other_selected_features(table):

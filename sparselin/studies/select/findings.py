@@ -38,19 +38,26 @@ def close_decisions(selector: Any, X: Any, y: Any, weight: FloatArray | None) ->
     It then takes the same features before this step, and the feature sought at this step.
     """
     path, found = selector.path_, []
-    order = path.order if hasattr(path, "order") else path.support
-    for step, (pick, margin) in enumerate(zip(order.tolist(), path.margin, strict=True)):
+    grouped = hasattr(path, "order")
+    for step, (pick, margin) in enumerate(zip(_order(path), path.margin, strict=True)):
         if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
             continue
         others, second = tuple(i for i in path.ties[step] if i != pick), None
         if not others:
-            out = np.flatnonzero(path.groups == pick) if hasattr(path, "order") else [pick]
-            again = clone(selector).set_params(n_features_to_select=step + 1, exclude=list(out))
-            support = again.fit(X, y, weight).path_
-            order_again = support.order if hasattr(path, "order") else support.support
-            second = int(order_again[step]) if len(support) > step else None
+            out = np.flatnonzero(path.groups == pick).tolist() if grouped else [pick]
+            again = clone(selector).set_params(n_features_to_select=step + 1, exclude=out).fit(X, y, weight)
+            if len(again.path_) > step:
+                second = _order(again.path_)[step]
+                if grouped:  # the groups that are left have other numbers
+                    second = list(selector.groups_).index(again.groups_[second])
         found.append(Close(step + 1, float(margin), others, second))
     return found
+
+
+def _order(path: Any) -> list[int]:
+    """Return the features of a path, or the numbers of its groups, in the order of selection."""
+    order: list[int] = (path.order if hasattr(path, "order") else path.support).tolist()
+    return order
 
 
 def standard_columns(X: FloatArray, weight: FloatArray | None, intercept: bool) -> FloatArray:
