@@ -128,7 +128,12 @@ def _figures(job: Job) -> list[tuple[str, str, Any]]:
             caption = (
                 "The best subset. Left: R² as its features are added one by one. Right: their coefficients."
             )
-        figures.append(("selection", caption, plots.show(job.path if job.lasso is None else job.lasso)))
+        drawn = plots.show(job.path if job.lasso is None else job.lasso)
+        if job.request.grouped and job.best is None:  # the names of the table instead of numbers
+            drawn.set_yticks(
+                at := drawn.get_yticks(), [f"{t + 1:.0f}  {job.rows[int(t)].feature}" for t in at]
+            )
+        figures.append(("selection", caption, drawn))
     if job.checked is not None:
         drawn = plots.cross_validation(job.checked, job.k)
         error = "mean squared error" if job.source.loss == "squared" else "mean deviance"
