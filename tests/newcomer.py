@@ -33,3 +33,9 @@ def table(seed, empty=0.01, target="number"):
     score = np.round(100 + 15 * y, 1)
     frame["score"] = score if target == "number" else np.where(score > np.median(score), "yes", "no")
     return frame, set(CAUSES)
+
+
+if __name__ == "__main__":
+    import sys
+
+    table(int(sys.argv[1]))[0].to_csv(sys.stdout, index=False)
