@@ -27,6 +27,7 @@ from .guarantees.best_subset import resume_subset as resume_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.coherence import babel as babel
 from .guarantees.coherence import coherence as coherence
+from .guarantees.leave_one_out import leave_one_out as leave_one_out
 from .guarantees.recovery import exact_recovery_coefficient as exact_recovery_coefficient
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
@@ -58,6 +59,7 @@ from .results import GuaranteeBounds as GuaranteeBounds
 from .results import HierarchicalProx as HierarchicalProx
 from .results import Interval as Interval
 from .results import LassoPath as LassoPath
+from .results import LeaveOneOut as LeaveOneOut
 from .results import NuChoice as NuChoice
 from .results import PenaltyValue as PenaltyValue
 from .results import SelectionPath as SelectionPath

@@ -48,6 +48,10 @@ RESULTS = {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
         "n_features": EQUAL, "status": EQUAL, "names": WITNESS,
     },
+    sl.LeaveOneOut: {
+        "sizes": EQUAL, "error": DOUBLE(0, 2), "corrected": DOUBLE(0, 2), "r2": DOUBLE, "best": EQUAL,
+        "best_corrected": EQUAL,
+    },
     sl.GeneralizedPath: {
         "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
         "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,

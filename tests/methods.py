@@ -85,6 +85,11 @@ def explain(X, y, k, **options):
     return found[k - 1], max(found[k:], key=lambda explanation: explanation.gain)
 
 
+def leave_one_out(X, y, k, **options):
+    """Leave each row out along the path of OLS, which does not depend on the lengths of columns."""
+    return sl.leave_one_out(X, y, sl.ols(X, y, k, **options), sample_weight=options.get("sample_weight"))
+
+
 def logistic(X, y, k, **options):
     """Select for the signs of y, which are labels."""
     labels = y > 0 if hasattr(y, "dtype") else None if y is None else np.asarray(y) > 0
@@ -110,6 +115,7 @@ OF_LOSSES = CORRELATIONS | {
     "Problem": "its rows are weighted",
     "weights": "not those of a Problem",
 }
+OF_EACH_ROW = {"rotation": "each row is left out", "weights": "a row of weight w is one row"}
 IN_SAMPLES = {"Problem": "u is one of samples"}
 IN_DOUBLE = {"dtype": "is computed in float64"}
 ONE_Y = {"Problem": "has one y"}
@@ -155,6 +161,7 @@ ROWS = [
     Method("certify", function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
     Method("certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
     Method("certify", "ols", (4, "ols"), function=certify, lacks=NO_WEIGHTS),
+    Method("leave_one_out", function=leave_one_out, lacks=OF_EACH_ROW),
     Method("explain", function=explain, lacks=CORRELATIONS),
     Method("guarantee_bounds", lacks=SPECTRUM | WIDER),
     Method("submodularity_ratio", "", (), {"k": 2}, columns="U", lacks=COPIES),

@@ -34,11 +34,22 @@ def denoising(found: dict[str, Any]) -> Any:
     return figure
 
 
+def leave_one_out(found: dict[str, Any]) -> Any:
+    """Draw leave-one-out on the cross-validation of the whole procedure, with the true error."""
+    ax = sl.plots.show(found["loo"], ax=sl.plots.cross_validation(found["whole"]))
+    ax.lines[0].set_label("cross-validation ± standard error")
+    ax.plot(found["truth"], "k-", label="true error on new rows")
+    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left")
+    ax.set(ylim=(0.5, 3.2), ylabel="mean squared error")
+    return ax.figure
+
+
 def draw(folder: Path) -> list[str]:
     """Save the figures in a folder, and return their names."""
     figures = {
         "selection": sl.plots.show(page("data.md")["path"]).figure,
         "choosing_k": sl.plots.show(page("choosing_k.md")["path"]).figure,
+        "leave_one_out": leave_one_out(page("choosing_k.md")),
         "stability": sl.plots.show(page("after_selection.md")["found"]).figure,
         "denoising": denoising(page("dictionaries.md")),
     }

@@ -31,6 +31,7 @@ from sparselin.plots.pixels import selected_pixels as selected_pixels
 from sparselin.plots.points import descent as descent
 from sparselin.plots.points import dual_projection as dual_projection
 from sparselin.plots.resampling import cross_validation as cross_validation
+from sparselin.plots.resampling import leave_one_out as leave_one_out
 from sparselin.plots.resampling import stability as stability
 from sparselin.plots.selection import selection as selection
 from sparselin.plots.sets import greedy_maximum as greedy_maximum

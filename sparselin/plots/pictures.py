@@ -12,7 +12,7 @@ from sparselin.plots.flow import flow
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection
-from sparselin.plots.resampling import stability
+from sparselin.plots.resampling import leave_one_out, stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
 from sparselin.plots.style import GREY, Axes
@@ -33,6 +33,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.NuChoice: nu_choice,
     results.SubsetsWithin: subsets_within,
     results.StabilitySelection: stability,
+    results.LeaveOneOut: leave_one_out,
     results.DualProjection: dual_projection,
     results.DescentResult: descent,
     results.Interval: interval,

@@ -1,4 +1,4 @@
-"""Pictures of methods that select on parts of the rows: stability selection and cross-validation."""
+"""Pictures of methods on parts of the rows: stability selection, cross-validation and leave-one-out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, Axes
-from sparselin.results import StabilitySelection
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, Axes
+from sparselin.results import LeaveOneOut, StabilitySelection
 
 _BELOW = 3  # at most this many features below the threshold have a name
 
@@ -80,5 +80,31 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
         ax.plot([t], [error[at[t]]], marker, color=colour, label=f"{label}: {t}", **options)
     ax.locator_params(axis="x", integer=True)
     ax.grid(alpha=0.25, linewidth=0.5)
+    ax.legend(frameon=False, fontsize=POINTS)
+    return ax
+
+
+def leave_one_out(found: LeaveOneOut, *, ax: Axes | None = None) -> Axes:
+    """Draw the leave-one-out error and its corrected version against the number of features.
+
+    Infinite errors are left out.
+
+    Parameters
+    ----------
+    found : a `LeaveOneOut`.
+    ax : where to draw, for example on `cross_validation(...)` of the whole procedure; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> X, y = [[1.0], [2.0], [3.0]], [3.0, 5.0, 8.0]
+    >>> ax = leave_one_out(sl.leave_one_out(X, y, sl.omp(X, y, 1)))
+    >>> [line.get_label() for line in ax.lines]
+    ['leave-one-out, least: 1', 'corrected, least: 1']
+    """
+    ax = style.axes(ax, "", "number of features", "mean squared error on rows left out", (6.4, 3.6))
+    ax.plot(found.sizes, found.error, "v:", color=VIOLET, label=f"leave-one-out, least: {found.best}")
+    ax.plot(
+        found.sizes, found.corrected, "^:", color=GREEN, label=f"corrected, least: {found.best_corrected}"
+    )
+    ax.locator_params(axis="x", integer=True)
     ax.legend(frameon=False, fontsize=POINTS)
     return ax

@@ -69,6 +69,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "greedy_local_search": _ON_ENTRIES,
         "choose_nu": _ON_ENTRIES,
         "certify": Support((*_ARRAYS, "compressed"), copies=True),
+        "leave_one_out": Support(_ARRAYS, ("weights",)),
         "explain": Support(_PROBLEMS, ("weights",), _NO_ROWS[2:]),
         "guarantee_bounds": _COPIED,
         "submodularity_ratio": _COPIED,

@@ -28,6 +28,7 @@ from sparselin.results.points import DescentResult as DescentResult
 from sparselin.results.points import DualProjection as DualProjection
 from sparselin.results.points import HierarchicalProx as HierarchicalProx
 from sparselin.results.points import PenaltyValue as PenaltyValue
+from sparselin.results.stability import LeaveOneOut as LeaveOneOut
 from sparselin.results.stability import StabilitySelection as StabilitySelection
 from sparselin.results.subsets import BestSubset as BestSubset
 from sparselin.results.subsets import GreedyMaximum as GreedyMaximum

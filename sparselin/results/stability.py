@@ -1,4 +1,4 @@
-"""The result of stability selection: paths on halves of the rows, frequencies, and bounds."""
+"""The results of methods on parts of the rows: stability selection, with its bounds, and leave-one-out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, Status, result
 from sparselin.results.display import Column, Table, number
 from sparselin.validation import check_count, check_real
 
@@ -73,8 +73,7 @@ class StabilitySelection(Named):
     def _shares(self, places: IndexArray, features: IndexArray, total: int) -> FloatArray:
         counts = np.zeros((self.k, self.n_features))
         np.add.at(counts, (places, features), 1)
-        shares: FloatArray = np.cumsum(counts, axis=0) / total
-        return shares
+        return np.asarray(np.cumsum(counts, axis=0) / total)
 
     @property
     def sizes(self) -> FloatArray:
@@ -163,9 +162,8 @@ class StabilitySelection(Named):
         )
         q, d = self.k - len(self.forced), self.n_features - len(self.forced)
         theta, bound = number(q / d) if d else "0", self.bound()
-        most = min(
-            d, int(q / self.threshold * (1 + 1e-12))
-        )  # Σ Π̂_j ≤ q over the features that are not forced
+        # Σ Π̂_j ≤ q over the features that are not forced
+        most = min(d, int(q / self.threshold * (1 + 1e-12)))
         vain = f". This says nothing, because at most {most} features can have that Π̂; use a smaller k"
         halves = f"{2 * self.pairs} halves, {self.n_rows // 2} rows each"
         notes = (
@@ -175,6 +173,39 @@ class StabilitySelection(Named):
             f"features that a half selects with probability ≤ {theta}{vain * (bound >= most > 0)}",
         )
         return Table(columns, (*notes, self.status.line))
+
+
+@result
+class LeaveOneOut(Result):
+    """The leave-one-out errors of least squares on the first 0, …, t features of a path.
+
+    Attributes
+    ----------
+    sizes : (t + 1,) the numbers of features 0, …, t, so that entry s of each array is about s features.
+    error : (t + 1,) the mean squared error on the rows, each of which is predicted by a fit without it; ∞ if
+        some row determines its own fit.
+    corrected : (t + 1,) the error multiplied by the correction of `leave_one_out`.
+    r2 : (t + 1,) 1 − error/error[0], or 0 if error[0] is 0 or ∞.
+    best, best_corrected : the sizes with the least error and with the least corrected error, among the sizes
+        that include all forced features; the smallest if there are several.
+
+    `to_frame()` has a row for each size: sizes, error, corrected, r2.
+    """
+
+    sizes: IndexArray
+    error: FloatArray
+    corrected: FloatArray
+    r2: FloatArray
+    best: int
+    best_corrected: int
+
+    def _headline(self) -> str:
+        return f"least error with {self.best} features, least corrected error with {self.best_corrected}"
+
+    def _table(self) -> Table:
+        heads = {"sizes": "features", "error": "error", "corrected": "corrected", "r2": "R²"}
+        columns = tuple(Column(key, head, getattr(self, key)) for key, head in heads.items())
+        return Table(columns, ("mean squared errors at fixed supports: they ignore the selection",))
 
 
 def _most_frequent(frequencies: FloatArray) -> IndexArray:

@@ -1,0 +1,78 @@
+"""Leave-one-out against n fits by `lstsq`, or in fractions, and its correction against the inverse matrix."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sparselin as sl
+
+OPTIONS = [{"intercept": True, "standardize": True}, {}, {"intercept": True, "forced": (5, 3)}]
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((24, 6)) * RNG.uniform(0.1, 10, 6) + RNG.normal(size=6)
+X, y = (a.astype(np.float32).astype(float) for a in (X, X[:, 0] - X[:, 1] + RNG.standard_normal(24) + 3))
+WEIGHT = RNG.integers(0, 4, 24) * RNG.uniform(1, 2, 24)
+
+
+def by_refits(support, w, m):
+    """Return the error and the corrected error on these features and m columns of ones, by n fits."""
+    A, rows = np.column_stack([np.ones((24, m)), X[:, support]]), np.flatnonzero(w)
+    B, z, n = np.sqrt(w)[:, None] * A, np.sqrt(w) * y, len(rows)
+    fits = [np.linalg.lstsq(np.delete(B, i, 0), np.delete(z, i), rcond=None)[0] for i in rows]
+    squares = [(y[i] - A[i] @ beta) ** 2 for i, beta in zip(rows, fits, strict=True)]
+    error = np.average(squares, weights=w[rows])
+    A[:, m:] -= m * np.average(A[:, m:], axis=0, weights=w)
+    A /= np.sqrt(np.average(A**2, axis=0, weights=w))
+    trace = np.trace(np.linalg.inv(A.T @ (w[:, None] * A) / w.sum()))
+    return error, error * n / (n - A.shape[1]) * (1 + trace / n)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["", "weighted"])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, np.float32])
+def test_each_size_is_that_of_n_fits(options, weight, form):
+    path = sl.ols(form(X), y, 6, sample_weight=weight, **options)
+    found = sl.leave_one_out(form(X), y, path, sample_weight=weight)
+    w, f = np.ones(24) if weight is None else weight, len(options.get("forced", ()))
+    expected = np.array([by_refits(path.support[:t], w, int("intercept" in options)) for t in range(7)])
+    np.testing.assert_allclose(np.transpose([found.error, found.corrected]), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.r2, 1 - found.error / found.error[0])
+    assert (found.best, found.best_corrected) == tuple(f + expected[f:].argmin(axis=0))
+    drawn = [line.get_ydata() for line in sl.plots.show(found).lines]
+    np.testing.assert_array_equal(drawn, [found.error, found.corrected])
+
+
+def test_a_row_that_determines_its_own_fit_makes_the_error_infinite():
+    Z = np.column_stack([X, np.eye(24)[7], 2 * X[:, 0] + 1])
+    found = sl.leave_one_out(Z, y, sl.ols(Z, y, 4, forced=[0, 7, 6, 1], intercept=True))
+    assert found.corrected[1] == found.corrected[2]  # feature 7 is in the span of feature 0 and the ones
+    assert np.isinf(found.corrected).tolist() == np.isneginf(found.r2).tolist() == [False] * 3 + [True] * 2
+    assert found.best == found.best_corrected == 4  # all are forced
+    whole = sl.leave_one_out(X[:5], y[:5], sl.omp(X[:5], y[:5], 5))  # as many features as rows
+    assert np.isinf(whole.error).tolist() == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("size", [1e3, 1e8, 1e10])
+def test_a_row_that_nearly_determines_its_fit_is_left_out_to_rounding(size):
+    """1 − h is about size⁻², far below the rounding of h."""
+    Z = np.append(size, X[1:, 0])
+    a, b = np.vectorize(Fraction)(Z), np.vectorize(Fraction)(y)
+    exact = float(np.mean((b - a * (a @ b - a * b) / (a @ a - a * a)) ** 2))
+    error = sl.leave_one_out(Z[:, None], y, sl.omp(Z[:, None], y, 1)).error[1]
+    assert error == pytest.approx(exact, rel=1e-9 + 1e-15 * size)
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "message"),
+    [
+        ((X, y, WEIGHT), sl.omp(X, y, 3), "path was not computed from X, y"),
+        ((sl.Problem(X, y), None), sl.omp(X, y, 3, intercept=True), "path was not computed from X, y"),
+        ((X[:, :1], y), sl.omp(X, y, 3), "path must hold column indices in 0..0"),
+        ((X, y), sl.omp(X, y, 3, positive=True), "path must not come from positive=True"),
+        ((X, y), sl.lasso_path(X, y), "path must be a SelectionPath, .* got LassoPath"),
+    ],
+)
+def test_other_data_and_other_paths_are_refused(data, path, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        sl.leave_one_out(*data[:2], path, sample_weight=data[2] if data[2:] else None)
