@@ -339,7 +339,8 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
         (("--one-pass", "--k", 2), "'city' is not numeric (dtype string): name it in categories"),
         (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
         (("--one-pass", "--k", 2, "--drop", "city", "--memory", 9), "memory must be at least"),
-        (("--k", 2, "--categories", "city"), "no effect with a table in memory"),
+        (("--one-pass", "--k", 2, "--group", "city"), "has no effect with --one-pass"),
+        (("--one-pass", "--k", 2, "--loss", "logistic"), "has no effect with --one-pass"),
         (("--k", 2, "--memory", 9), "no effect with a table in memory"),
     ],
 )

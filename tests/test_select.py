@@ -291,7 +291,7 @@ def test_the_runner_up_is_the_second_best(method, table, frame, monkeypatch):
 
 
 def test_the_runner_up_among_groups_has_its_name(tmp_path, monkeypatch):
-    """Without the picked group the others are numbered anew."""
+    """The second fit, without the picked group, numbers the other groups anew."""
     monkeypatch.setattr(findings, "CLOSE", 1.0)
     frame = newcomer.table(0)[0].dropna()
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -312,7 +312,7 @@ def test_the_runner_up_among_groups_has_its_name(tmp_path, monkeypatch):
 
 
 def test_inflation_is_of_the_other_selected_features(table):
-    """1/(1 − R²) of each selected feature on the other selected ones, also beside constant columns."""
+    """1/(1 − R²) of each selected feature on the other selected ones, also with constant columns."""
     job = job_of(table, "omp", 8)
     S, factors = job.path.support.tolist(), {}
     for i, j in enumerate(S):

@@ -51,7 +51,7 @@ class TableColumns(NamedTuple):
         """The number of columns of X for each used column: one, or the number of indicators."""
         return [1] * len(self.numbers) + [width(found) for found in self.levels]
 
-    def encoded(self, name: str) -> list[str]:
+    def names_in_X(self, name: str) -> list[str]:
         """Return the names of the columns of X that belong to a used column."""
         if name in self.numbers:
             return [name]

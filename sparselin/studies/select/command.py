@@ -277,8 +277,8 @@ def _check_target(data: Data, intercept: bool) -> None:
 def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int) -> int:
     """Return the largest number of features that cross-validation tries, at least k.
 
-    The number is at most MOST. Together with the intercept, so many features, if they are those of fewest
-    columns, have at most half as many columns as a fit has rows.
+    The number is at most MOST. The features of fewest columns, counted up to this number, and the intercept
+    have at most half as many columns as a fit has rows.
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """

@@ -208,7 +208,7 @@ def _response(column: Any, name: str, loss: str | None) -> tuple[str, tuple[Any,
     return loss, (), y
 
 
-def quoted(names: Sequence[str]) -> str:
+def option_value(names: Sequence[str]) -> str:
     """Join names to the value of an option that `split` divides into the same names, for a shell."""
     parts = (name.replace('"', '""') for name in names)
     return shlex.quote(",".join(f'"{name}"' if "," in name or '"' in name else name for name in parts))

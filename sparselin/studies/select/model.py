@@ -78,7 +78,7 @@ class ModelRequest(NamedTuple):
     @property
     def first(self) -> list[str]:
         """The names of the columns of X that come first."""
-        return [name for used in self.forced for name in self.columns.encoded(used)]
+        return [name for used in self.forced for name in self.columns.names_in_X(used)]
 
     @property
     def first_steps(self) -> int:

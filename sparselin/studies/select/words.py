@@ -19,7 +19,7 @@ from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
-from sparselin.studies.select.data import Data, quoted
+from sparselin.studies.select.data import Data, option_value
 from sparselin.studies.select.findings import (
     close_decisions,
     constant_columns,
@@ -93,13 +93,13 @@ class Job:
     def units(self) -> list[str]:
         """The name of each column of X, or of the category to which it belongs if categories are groups."""
         request = self.request
-        names = [name for used in request.columns.names for name in request.columns.encoded(used)]
+        names = [name for used in request.columns.names for name in request.columns.names_in_X(used)]
         return request.groups() or names
 
     @functools.cached_property
     def names(self) -> list[str]:
         """The names of the columns of X."""
-        return [name for used in self.request.columns.names for name in self.request.columns.encoded(used)]
+        return [name for used in self.request.columns.names for name in self.request.columns.names_in_X(used)]
 
     @functools.cached_property
     def frame(self) -> Any:
@@ -220,8 +220,8 @@ def data_lines(job: Job) -> list[str]:
     each = zip(columns.categories, columns.levels, strict=True)
     numbers = [name for name, why in columns.left_out.items() if "whole numbers" in why]
     texts = [name for name, why in columns.left_out.items() if "texts" in why]
-    undo = [f"--numbers {quoted(numbers)}"] if numbers else []
-    undo += [f"--categories {quoted(texts)}"] if texts else []
+    undo = [f"--numbers {option_value(numbers)}"] if numbers else []
+    undo += [f"--categories {option_value(texts)}"] if texts else []
     context = {
         "job": job,
         "categories": [f"{name} ({len(found)})" for name, found in each],
