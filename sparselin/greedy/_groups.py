@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ def group_omp(
     k: int,
     *,
     groups: IndexArray | None = None,
+    weights: str | None = None,
     forced: IndexArray | tuple[int, ...] = (),
     tol: float | None = None,
     intercept: bool = False,
@@ -43,8 +45,8 @@ def group_omp(
 
     For one output and groups of orthonormal columns this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped
     orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are not
-    orthonormalised first, so a larger group, or one of longer columns, has an advantage. For groups of one
-    column the method is M-OMP of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse
+    orthonormalised first, so a larger group, or one of longer columns, has an advantage; `weights` takes the
+    advantage of size from it. For groups of one column the method is M-OMP of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse
     problems with multiple measurement vectors*, 2005). S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
     compares Σ_j |⟨X_i, R_j⟩|.
 
@@ -57,7 +59,7 @@ def group_omp(
         (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½.
 
     The rounding error of the norm itself is added to this bound. It is u·√(|g|q) times the norm, for a sum of
-    |g|·q squares.
+    |g|·q squares and the division by the weight.
 
     Parameters
     ----------
@@ -66,6 +68,7 @@ def group_omp(
     k : number of groups to select, including the `forced` ones. The path can end earlier, for the reasons
         that `omp` lists.
     groups : (d,) the number of the group of each column, 0, …, G − 1; by default each column is a group.
+    weights : None, "sqrt" or "noise"; see `weights_of_groups`, by which the norms are divided.
     forced : groups that enter first, in this order.
     tol : stop once ‖R‖_F ≤ tol·‖Y‖_F; with an intercept, Y is centred first.
     callback : called after each pick with the path so far; the selection stops if it returns True.
@@ -82,11 +85,32 @@ def group_omp(
     )  # fmt: skip
     root = 1.0 if sample_weight is None else np.sqrt(np.asarray(sample_weight, np.float64))[:, None]
     numbers = np.arange(data.n_features) if groups is None else groups
-    selection = GroupSelection(data, data.in_double(), np.asarray(Y, np.float64) * root, numbers)
+    double = np.asarray(Y, np.float64) * root
+    selection = GroupSelection(data, data.in_double(), double, numbers, weights=weights)
     for g in forced:
         selection.add(Pick(int(g)))
     level = -1.0 if tol is None else tol * selection.total_norm
     return walk(selection, k, selection.floor(level), callback)
+
+
+def weights_of_groups(kind: str | None, counts: IndexArray, outputs: int = 1) -> FloatArray:
+    """Return the weights (G,) by which the norms of G groups are divided before they are compared.
+
+    counts : the number p_g of columns of each group; with q outputs let m_g = p_g·q.
+
+    None: 1. "sqrt": √m_g, the weights of the group LASSO (Yuan and Lin, *Model selection and estimation in
+    regression with grouped variables*, 2006). "noise": √m_g + √(2 ln G). Let X_g have orthonormal columns and
+    let the outputs be independent N(0, 1) noise E. Then ‖X_gᵀE‖_F has mean at most √m_g, and is a function of
+    E with Lipschitz constant 1, so its deviation from the mean is sub-Gaussian with variance proxy 1. The
+    mean of the largest ‖X_gᵀE‖_F − √m_g over G groups is therefore at most √(2 ln G). So with "noise" no size
+    of group has an advantage by noise alone; with None large groups have one, and with "sqrt" small groups
+    (weights of this order: Lounici, Pontil, van de Geer and Tsybakov, *Oracle inequalities and optimal
+    inference under group sparsity*, 2011).
+    """
+    root = np.sqrt(counts * outputs)
+    if kind is None:
+        return np.ones(len(counts))
+    return np.asarray(root if kind == "sqrt" else root + math.sqrt(2 * math.log(len(counts))))
 
 
 class GroupSelection:
@@ -96,15 +120,18 @@ class GroupSelection:
         columns are in the span of S.
     problem : the same problem in float64, with ‖Y‖_F in the place of ‖y‖.
     quotients : whether the correlation of column i is divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
+    weights : the weights of the groups; see `weights_of_groups`.
     """
 
     def __init__(
-        self, data: Problem, problem: Problem, Y: FloatArray, groups: IndexArray, quotients: bool = False
-    ) -> None:
+        self, data: Problem, problem: Problem, Y: FloatArray, groups: IndexArray, quotients: bool = False,
+        weights: str | None = None,
+    ) -> None:  # fmt: skip
         self.data, self.problem, self.Y, self.groups = data, problem, Y, groups
         self.ones = data.d - data.n_features
         self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)
         self.counts = np.bincount(groups)
+        self.weights = weights_of_groups(weights, self.counts, Y.shape[1])
         self.lengths = Lengths(problem) if quotients else None
         self.support: list[int] = []
         self.excluded: list[int] = []
@@ -165,14 +192,15 @@ class GroupSelection:
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return, for each group of columns, the norm of its entries of c, and an error bound.
+        """Return, for each group of columns, the norm of its entries of c over its weight, and an error bound.
 
         c : (d,) one entry for each column.
         error : (d,) bounds on the errors of c.
         """
         score = np.sqrt(np.bincount(self.groups, c**2))
         summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
-        return score, np.sqrt(np.bincount(self.groups, error**2)) + summed
+        bound = np.sqrt(np.bincount(self.groups, error**2)) + summed
+        return score / self.weights, bound / self.weights
 
     def _columns(self, J: IndexArray) -> IndexArray:
         """Return the columns of the groups J."""
