@@ -7,16 +7,18 @@ import csv
 import datetime
 import importlib.metadata
 import io
+import math
 import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import sparselin
 from sparselin import plots
+from sparselin.results.display import plural
 
 _DPI = 130  # the resolution of figures, and of the images in them
 
@@ -40,14 +42,37 @@ def describe(
     }
 
 
+def environment(templates: Path, **options: Any) -> Environment:
+    """Return the environment of the templates in a folder, which may use the templates of this folder.
+
+    options : options of `jinja2.Environment`.
+    """
+    loader = FileSystemLoader([templates, Path(__file__).parent])
+    made = Environment(loader=loader, undefined=StrictUndefined, **options)
+    made.filters |= {"number": number, "plural": plural, "share": share}
+    return made
+
+
 def render(template: Path, context: dict[str, Any]) -> bytes:
     """Return index.html, from a template that extends this folder's page.html.j2."""
-    loader = FileSystemLoader([template.parent, Path(__file__).parent])
-    escape = select_autoescape(["html", "j2"])
-    page = Environment(loader=loader, autoescape=escape, undefined=StrictUndefined).get_template(
-        template.name
-    )
+    page = environment(template.parent, autoescape=True).get_template(template.name)
     return page.render(context).encode("utf-8", "replace")
+
+
+def sentences(template: Path, context: dict[str, Any]) -> list[str]:
+    """Return the sentences of a template that has each sentence, or none, in a line."""
+    text = environment(template.parent).get_template(template.name).render(context)
+    return [line for line in text.splitlines() if line]
+
+
+def number(value: float, style: str = "{:.3f}") -> str:
+    """Format a number; NaN is a dash."""
+    return "–" if math.isnan(value) else style.format(value)
+
+
+def share(value: float) -> str:
+    """Format a share in percent; NaN is a dash."""
+    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
 def archive(**arrays: Any) -> bytes:
@@ -65,11 +90,17 @@ def table(rows: Iterable[Iterable[Any]]) -> bytes:
 
 
 def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict[str, str]:
-    """Add a figure to `files` as NAME.png and NAME.svg, close it, and return its entry for a page.
-
-    drawn : the matplotlib figure.
+    """Add a figure to `files` by `picture`, and return its entry for a page.
 
     The entry holds the name, the caption and the SVG as data. The caption is also the alternative text.
+    """
+    return {"name": name, "caption": caption, "svg": picture(files, name, drawn)}
+
+
+def picture(files: dict[str, bytes], name: str, drawn: Any) -> str:
+    """Add a figure to `files` as NAME.png and NAME.svg, close it, and return the SVG as the address of data.
+
+    drawn : the matplotlib figure.
     """
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)
@@ -77,8 +108,7 @@ def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict
     drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
     plots.close(drawn)
     files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
-    address = "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode()
-    return {"name": name, "caption": caption, "svg": address}
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode()
 
 
 def pictures(*names: str) -> tuple[str, ...]:

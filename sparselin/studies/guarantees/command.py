@@ -185,6 +185,6 @@ def _show_one(console: Console, path: Path, target: str | None, k: int | None) -
         console.print(saved.note, soft_wrap=True, highlight=False)
     console.print(words.design_line(saved.X, saved.y, saved.target), soft_wrap=True, highlight=False)
     console.print(words.bounds_table(found))
-    for line in (*words.answers(found), *words.constants_lines(found, saved.names)):
+    for line in words.answers(found, saved.names):
         console.print(line, soft_wrap=True, highlight=False)
     return 1 if found.violated else 0

@@ -116,13 +116,17 @@ def share_above(rows: Sequence[PromiseSummary]) -> float:
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
 
-def achieved_ratios(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
-    """Return the ratios for each ensemble and algorithm, without algorithms that maximise g = R² + νf."""
+def achieved_ratios(records: Sequence[GuaranteeRecord], together: bool = False) -> list[Achieved]:
+    """Return the ratios for each ensemble and algorithm, without algorithms that maximise g = R² + νf.
+
+    together : whether the ensembles count as one, with the name "".
+    """
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
             if "R²" not in outcome.algorithm and outcome.algorithm != "GLS":
-                seen.setdefault((record.task.ensemble, outcome.algorithm), []).append(outcome)
+                ensemble = "" if together else record.task.ensemble
+                seen.setdefault((ensemble, outcome.algorithm), []).append(outcome)
     return [_achieved_ratio(*key, outcomes) for key, outcomes in seen.items()]
 
 

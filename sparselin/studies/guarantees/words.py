@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from rich import box
 from rich.table import Table
 
-from sparselin.results import FloatArray, GuaranteeBounds, IndexArray, Interval
-from sparselin.results.display import plural
+from sparselin.results import FloatArray, GuaranteeBounds, Interval
+from sparselin.studies.common import page
+from sparselin.studies.common.page import number, share
 from sparselin.studies.guarantees.large import AFTER, BEFORE, BEST, METHODS, RECOVERY
 from sparselin.studies.guarantees.summary import (
     Achieved,
@@ -21,9 +23,10 @@ from sparselin.studies.guarantees.summary import (
     promise_summaries,
     share_above,
 )
-from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
+from sparselin.studies.guarantees.tasks import GuaranteeRecord
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
 
+_HERE = Path(__file__).parent
 MAIN = ("OMP", "FR")
 # the guarantees in the table of the page, in the order of its columns
 _PROMISES = (
@@ -60,8 +63,8 @@ class Findings:
         for setting in dict.fromkeys((record.task.ensemble, record.task.rho) for record in self.large):
             same = [r for r in self.large if (r.task.ensemble, r.task.rho) == setting]
             found = {row.algorithm: row for row in achieved_ratios(same)}
-            certain = _share(float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same])))
-            factors = (_number(found["OMP"].promises[name]) for name in (BEFORE, AFTER))
+            certain = share(float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same])))
+            factors = (number(found["OMP"].promises[name]) for name in (BEFORE, AFTER))
             rows.append((*map(str, setting), *factors, certain, *(_ratios(found[m]) for m in rows[0][5:])))
         return rows
 
@@ -86,15 +89,15 @@ def promise_table(rows: Sequence[PromiseSummary]) -> Table:
 
 def promise_cells(row: PromiseSummary) -> tuple[str, ...]:
     """Return one row of the table of guarantees as text."""
-    numbers = (_share(row.above), _number(row.median, "{:.2f}"), _number(row.least_slack, "{:.0e}"))
+    numbers = (share(row.above), number(row.median, "{:.2f}"), number(row.least_slack, "{:.0e}"))
     return (row.algorithm, row.name, f"{row.applies} of {row.designs}", str(row.violated), *numbers)
 
 
 def achieved_cells(row: Achieved) -> tuple[str, ...]:
     """Return one row of the table of ensembles as text."""
     promises = (row.promises.get(name, math.nan) for name in _PROMISES)
-    numbers = map(_number, (row.median, row.low, row.least, *promises))
-    return (row.ensemble, row.algorithm, _share(row.optimal), *numbers)
+    numbers = map(number, (row.median, row.low, row.least, *promises))
+    return (row.ensemble, row.algorithm, share(row.optimal), *numbers)
 
 
 def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
@@ -115,15 +118,7 @@ def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
 def _ratios(row: Achieved) -> str:
     """Return the fraction of ratios that are 1, and unless all are 1 their median and their least value."""
     numbers = (row.median, row.least) if row.optimal < 1 else ()
-    return ", ".join((_share(row.optimal), *map(_number, numbers)))
-
-
-def _number(value: float, style: str = "{:.3f}") -> str:
-    return "–" if math.isnan(value) else style.format(value)
-
-
-def _share(value: float) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
+    return ", ".join((share(row.optimal), *map(number, numbers)))
 
 
 def _interval(value: Interval, style: str = "{:.6g}") -> str:
@@ -136,86 +131,16 @@ def headline(found: Findings) -> list[str]:
 
     The questions are: How far from the best subset? What is guaranteed? How bad can it be?
     """
-    lines, rows = [], found.promises
-    if rows:
-        violated = f"{plural(found.violations, 'guarantee')} violated"
-        verdict = violated if found.violations else "All guarantees hold"
-        lines.append(
-            f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} guarantees "
-            f"whose hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."
-        )
-    return (
-        lines + _typical_ratios(found) + _typical_promises(found) + _worst_case(found) + _large(found.large)
-    )
-
-
-def _outcomes(records: Sequence[GuaranteeRecord]) -> Iterator[tuple[str, list[AlgorithmOutcome]]]:
-    """Yield each main algorithm that has outcomes: its name, and the list of its outcomes on all records."""
-    for name in MAIN:
-        if outcomes := [o for record in records for o in record.outcomes if o.algorithm == name]:
-            yield name, outcomes
-
-
-def _typical_ratios(found: Findings) -> list[str]:
-    """Return a sentence on the achieved ratios for small designs, and one for larger designs."""
-    lines = []
-    for studies, what in (
-        (("check",), "small designs (d ≤ 12, k ≤ 3)"),
-        (("ensembles", "sweep"), "designs of 20 columns"),
-    ):
-        records, parts = of_study(found.records, *studies), []
-        for name, outcomes in _outcomes(records):
-            ratio = np.array([outcome.ratio[1] for outcome in outcomes])
-            parts.append(
-                f"{name} finds a best subset on {100 * (ratio >= 1 - 1e-9).mean():.0f} % of them. It reaches "
-                f"at least {np.quantile(ratio, 0.05):.3f} of the best R² on 95 % of them, and "
-                f"{ratio.min():.3f} at worst"
-            )
-        if parts:
-            lines.append(f"How far from the best subset? On {len(records)} {what}: {'. '.join(parts)}.")
-    return lines
-
-
-def _typical_promises(found: Findings) -> list[str]:
-    """Return a sentence on the medians of the guaranteed factors for the larger designs."""
-    parts = []
-    for name, outcomes in _outcomes(of_study(found.records, "ensembles", "sweep")):
-        after, path, _, theirs = (
-            np.median([outcome.promises.get(key) or 0.0 for outcome in outcomes]) for key in _PROMISES
-        )
-        parts.append(
-            f"{name} is guaranteed {theirs:.2f} of the best R² by the bound of Das and Kempe, and {path:.2f} "
-            f"along its path. After the run it can certify {after:.2f} without knowing the best subset"
-        )
-    return [f"What is guaranteed? Medians on designs of 20 columns: {'. '.join(parts)}."] if parts else []
-
-
-def _worst_case(found: Findings) -> list[str]:
-    """Return a sentence on the worst design that the searches found, or no sentence."""
-    if not found.worst:
-        return []
-    worst = min(found.worst, key=lambda w: w.ratio)
-    s = worst.search
-    return [
-        f"How bad can it be? A search found a design of {s.d} unit columns in R^{s.n} with "
-        f"λ_min(C, {s.k}) ≥ {s.floor:g} on which {ALGORITHMS[s.algorithm]} reaches only {worst.ratio:.3f} of "
-        f"the best R² for k = {s.k}. The guarantee along its path is "
-        f"{worst.promises.get('along the path', 0.0):.3f}."
-    ]
-
-
-def _large(records: Sequence[GuaranteeRecord]) -> list[str]:
-    """Return a sentence on the large designs, or no sentence: how often each method finds the best subset."""
-    parts = []
-    for name in METHODS if records else ():
-        ratio = np.array([o.ratio[1] for record in records for o in record.outcomes if o.algorithm == name])
-        share = 100 * (ratio >= 1 - 1e-9).mean()
-        parts.append(f"{name} finds it on {share:.0f} %, and reaches {ratio.min():.3f} of its R² at worst.")
-    words = (
-        "How far from the best subset? It is proved on {} of {} large designs; on the others the best known"
-    )
-    words = words.format(sum(record.exact for record in records), len(records))
-    return [f"{words} subset takes its place. {' '.join(parts)}"] if parts else []
+    context = {
+        "found": found,
+        "larger": of_study(found.records, "ensembles", "sweep"),
+        "overall": lambda records: achieved_ratios(records, together=True),
+        "share_above": share_above,
+        "main": MAIN,
+        "methods": METHODS,
+        "algorithms": ALGORITHMS,
+    }
+    return page.sentences(_HERE / "headline.txt.j2", context)
 
 
 def bounds_table(found: GuaranteeBounds) -> Table:
@@ -243,33 +168,10 @@ def design_line(X: FloatArray, y: FloatArray, target: str) -> str:
     return f"{text}; the mean of y explains {share:.1%} of ‖y‖²."
 
 
-def answers(found: GuaranteeBounds) -> list[str]:
-    """Return a sentence for each algorithm: the achieved share of the best R², and the best guarantee."""
-    lines = []
-    for name, _ in found.supports:
-        applying = [bound for bound in found.of(name) if bound.applies]
-        most, ratio = max(applying, key=lambda bound: bound.lower), _interval(applying[0].achieved, "{:.3f}")
-        lines.append(
-            f"{name} reaches {ratio} of the best R². At least {most.lower:.3f} is proved ({most.name})."
-        )
-    return lines
-
-
-def constants_lines(found: GuaranteeBounds, names: Sequence[str] = ()) -> list[str]:
-    """Return lines with the selected sets and the constants of one design.
+def answers(found: GuaranteeBounds, names: Sequence[str] = ()) -> list[str]:
+    """Return lines on one design: the proved and the achieved shares, the selected sets, and the constants.
 
     names : the names of the columns, if they have names.
     """
-
-    def columns(support: IndexArray) -> str:
-        return ", ".join(names[j] if names else str(j) for j in support.tolist())
-
-    best = f"R² = {_interval(found.best)} ({found.best.method})"
-    return [
-        f"best subset: {columns(np.sort(found.best_support))}: {best}",
-        *(
-            f"{name}: {columns(support)}: R² = {r2:.6g}"
-            for (name, support), (_, r2) in zip(found.supports, found.r2, strict=True)
-        ),
-        *(f"{name} = {_interval(value)}" for name, value in found.constants),
-    ]
+    context = {"found": found, "names": names, "interval": _interval}
+    return page.sentences(_HERE / "design.txt.j2", context)
