@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sparselin.studies.common import folder, page
 from sparselin.studies.guarantees import figures
 from sparselin.studies.guarantees.large import METHODS
 from sparselin.studies.guarantees.summary import Achieved, achieved_ratios, curves, of_study, table
-from sparselin.studies.guarantees.tasks import GuaranteeRecord, GuaranteeSettings, draw
+from sparselin.studies.guarantees.tasks import SWEPT, GuaranteeRecord, GuaranteeSettings, draw
 from sparselin.studies.guarantees.words import MAIN, Findings, family_cells, headline, promise_cells
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
 
@@ -71,7 +71,7 @@ def write(
         "worst": [_worst_entry(worst) for worst in found.worst],
         "violations": violations(output, found),
     }
-    pictures = {name: page.figure(files, name, *rest) for name, *rest in _figures(found, drawn, families)}
+    pictures = {name: page.picture(files, name, figure) for name, figure in _figures(found, drawn, families)}
     context = {
         "run": run,
         "headline": headline(found),
@@ -80,8 +80,9 @@ def write(
         "ensembles": family_cells(ensembles),
         "figures": pictures,
         "large": large,
-        "worst": [_worst_text(worst) for worst in _worst_in_space(found.worst)],
-        "worst_table": [_worst_cells(worst) for worst in found.worst],
+        "worst": found.worst,
+        "in_space": [(worst, _numbers(worst)) for worst in _worst_in_space(found.worst)],
+        "algorithms": ALGORITHMS,
         "violations": results["violations"],
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
@@ -132,69 +133,33 @@ def _worst_entry(worst: Worst) -> dict[str, Any]:
     return entry
 
 
-def _worst_cells(worst: Worst) -> tuple[str, ...]:
-    """Return the row of a worst design in the table of the page."""
-    s = worst.search
-    promised = (worst.promises.get(name, 0.0) for name in ("along the path", "certificate after the run"))
-    start = ALGORITHMS[s.algorithm], f"{s.n} × {s.d}", str(s.k), f"{s.floor:g}"
-    return (*start, *map("{:.3f}".format, (worst.ratio, *promised)))
-
-
-def _worst_text(worst: Worst) -> dict[str, str]:
-    """Return the title, the numbers and a description of a worst design."""
+def _numbers(worst: Worst) -> str:
+    """Return X and y of a worst design as text."""
     with np.printoptions(precision=4, suppress=True, floatmode="fixed", linewidth=100):
-        numbers = f"X =\n{worst.X}\ny =\n{worst.y}"
-    s, picks, best = worst.search, worst.support.tolist(), sorted(worst.best_support.tolist())
-    promised = worst.promises.get("along the path", 0.0)
-    words = (
-        f"{ALGORITHMS[s.algorithm]} picks columns {picks}; the best subset is {best}. The picks reach "
-        f"{worst.ratio:.3f} of the best R²; the guarantee along the path is {promised:.3f}. "
-        f"λ_min(C, {s.k}) = {worst.least:.3f}. The design is saved as {s.name}.npz."
-    )
-    return {"title": ALGORITHMS[s.algorithm], "numbers": numbers, "words": words}
+        return f"X =\n{worst.X}\ny =\n{worst.y}"
 
 
 def _figures(
     found: Findings, drawn: Sequence[Any], families: Sequence[Achieved]
-) -> list[tuple[str, str, Any]]:
-    """Return (name, caption, figure) for each figure of the page."""
-    entries = []
+) -> Iterator[tuple[str, Any]]:
+    """Yield (name, figure) for each figure of the page; the page has the captions."""
     if families:
-        caption = (
-            "A line for each ensemble and algorithm, with the ratio R²(greedy)/R²(best) on small designs. "
-            "The filled marker is the median, the thick line goes down to the 5 % quantile, and the open "
-            "marker is the least ratio."
-        )
-        entries.append(("achieved", caption, figures.achieved_ratios(families).figure))
-    for name in ("ar1", "equicorrelated"):
+        yield "achieved", figures.achieved_ratios(families).figure
+    for name in SWEPT:
         mine = [curve for curve in drawn if curve.ensemble == name]
         if mine:
             columns = [(name, varies) for varies in ("k", "rho", "snr")]
-            caption = (
-                f"Achieved and guaranteed shares of the best R² for the ensemble {name} (medians). The "
-                "panels vary k, the correlation ρ, and the signal-to-noise ratio; each row is one algorithm."
-            )
-            entries.append((f"sweep-{name}", caption, figures.promise_panels(mine, MAIN, columns)[0].figure))
-    real = [curve for curve in drawn if curve.ensemble not in ("ar1", "equicorrelated")]
+            yield f"sweep-{name}", figures.promise_panels(mine, MAIN, columns)[0].figure
+    real = [curve for curve in drawn if curve.ensemble not in SWEPT]
     if real:
         columns = [(name, "k") for name in dict.fromkeys(curve.ensemble for curve in real)]
-        caption = "Achieved and guaranteed shares of the best R² on real data against k; a row per algorithm."
-        entries.append(("real", caption, figures.promise_panels(real, MAIN, columns)[0].figure))
+        yield "real", figures.promise_panels(real, MAIN, columns)[0].figure
     if found.worst:
-        caption = (
-            "The share of the best R² on the worst designs found, against the floor of λ_min(C, k). Solid "
-            "lines are achieved, dotted lines are guaranteed along the path. A larger floor admits fewer "
-            "designs: in R³ only few from 0.4 on."
-        )
-        entries.append(("worst", caption, figures.worst_ratios(found.worst)[0].figure))
+        yield "worst", figures.worst_ratios(found.worst)[0].figure
     if found.large:
         columns = [(name, "rho") for name in dict.fromkeys(r.task.ensemble for r in found.large)]
-        caption = (
-            "Proved and guaranteed shares of the best R² on large AR(1) designs against the correlation ρ; a "
-            "row per method."
-        )
         panels = figures.promise_panels(curves(found.large), METHODS[:4], columns)
-        entries.append(("large", caption, panels[0].figure))
+        yield "large", panels[0].figure
     shown = _worst_in_space(found.worst)
     if shown:
         title = "{}: {:.3f} of the best R²".format
@@ -208,10 +173,4 @@ def _figures(
             )
             for w in shown
         ]
-        caption = (
-            "The columns of the worst designs in R³ as seen from y, which is in the centre. The distance of "
-            "a column from the centre is its angle to ±y. The best pair lies on a line through y: the two "
-            "columns together explain y, but each one alone explains little."
-        )
-        entries.append(("worst-designs", caption, plots.around_several(designs)[0].figure))
-    return entries
+        yield "worst-designs", plots.around_several(designs)[0].figure

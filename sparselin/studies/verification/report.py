@@ -13,8 +13,7 @@ from rich.table import Table
 
 from sparselin import plots
 from sparselin.attention.softmax_penalty import penalty_contours
-from sparselin.ensembles import ENSEMBLES, Ensemble
-from sparselin.results.display import plural
+from sparselin.ensembles import ENSEMBLES
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import FlowRecord, FlowSummary, VerificationSettings
@@ -35,16 +34,6 @@ FLOW_COLUMNS = (
     ("LASSO", "LASSO", "lasso", "{:.0%}"), ("median L·error", "L·err", "rate", "{:.1f}"),
     ("> .05", "", "far", "{}"), ("last error", "error", "error", "{:.0e}"),
 )  # fmt: skip
-# `response` of an ensemble ↦ how y is drawn
-RESPONSES = {
-    "generic": "with probability ½ white noise, otherwise a combination of at most eight columns with normal "
-    "coefficients, plus noise of 0.1 to 100 % of its length",
-    "tying": "a vector in {−1, 0, 1}ⁿ with probability ¾, otherwise the sum of two to four signed columns",
-    "signal": "the sum of five columns with coefficients ±1, plus noise of a tenth of its length",
-    "e₁": "the first unit vector",
-    "measured": "the response in the data; design 0 has all rows, the others have random rows",
-}
-PLANTED = "a defect was planted, an OMP that picks the second-best feature. This run should fail."
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
 FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty", "errors"))
@@ -91,37 +80,7 @@ def totals(summary: Sequence[Any]) -> tuple[str, ...]:
 
 def headline(summary: Sequence[Any], settings: VerificationSettings) -> list[str]:
     """Return the result in sentences; the first one says whether the run passes."""
-    steps = sum(row.steps for row in summary)
-    agreements = sum(row.agreements for row in summary)
-    violations = sum(row.violations for row in summary)
-    undecided = sum(row.undecided for row in summary)
-    designs = sum(row.designs for row in summary)
-    different = sum(row.different for row in summary)
-    supports = f"; in {plural(different, 'design')} the supports differ" if different else ""
-    passes = "passes" if all(row.passes for row in summary) else "does not pass"
-    flow = settings.claim == "flow"
-    unit, claim = ("designs", "claim") if flow else ("steps", "theorem")
-    parts = f"{sum(row.events for row in summary)} events" if flow else f"{steps} steps"
-    lines = [
-        f"The run {passes}. In {designs} designs with {parts}, {agreements} {unit} agree, {violations} "
-        f"violate the {claim}, and {undecided} are undecided{supports}."
-    ]
-    if settings.plant:
-        lines.append(f"--plant {settings.plant}: {'a defect was planted.' if flow else PLANTED}")
-    reach = [] if flow else [row.median_reach for row in summary if row.reach_steps]
-    if reach:
-        lines.append(
-            "As λ decreases from λ*, linear Sequential Attention keeps picking a feature of A(S) down to "
-            f"λ = {min(reach):.2f}·λ* to {max(reach):.2f}·λ* (medians of the ensembles, measured at "
-            f"{sum(row.reach_steps for row in summary)} steps)."
-        )
-    lines += [
-        f"{row.name}: {row.undecided} of {row.steps} {unit} are undecided, which is above the limit of "
-        f"{row.undecided_limit:.0%}."
-        for row in summary
-        if row.undecided > row.undecided_limit * row.steps
-    ]
-    return lines
+    return page.sentences(TEMPLATE.with_name("headline.txt.j2"), {"rows": summary, "settings": settings})
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[Any]) -> list[str]:
@@ -129,17 +88,24 @@ def reproductions(output: Path, settings: VerificationSettings, records: Sequenc
 
     The last line names the folder of the designs with undecided steps.
     """
-    lines = [
-        f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
-        f"  {reproduction(output, settings, record)}"
-        for record in records
-        if record.verdict is Agreement.VIOLATES
-    ]
+    violations = _with_verdict(Agreement.VIOLATES, output, settings, records)
+    lines = [f"violated by {name}: {'; '.join(found)}\n  {command}" for name, found, command in violations]
     undecided = sum(record.verdict is Agreement.UNDECIDED for record in records)
     if undecided:
         where = output / "undecided-*.npz"
         lines.append(f"Undecided designs saved as {where}: {undecided}. The report has a command for each.")
     return lines
+
+
+def _with_verdict(
+    verdict: Agreement, output: Path, settings: VerificationSettings, records: Sequence[Any]
+) -> list[tuple[str, list[str], str]]:
+    """Return (name, reasons, command that repeats the check) of each design with a verdict."""
+    return [
+        (f"{record.ensemble} #{record.index}", reasons(record), reproduction(output, settings, record))
+        for record in records
+        if record.verdict is verdict
+    ]
 
 
 def reproduction(output: Path, settings: VerificationSettings, record: Any) -> str:
@@ -199,16 +165,12 @@ def write(
         "claim": settings.claim,
         "columns": [heading for heading, *_ in _columns(summary[0])],
         "rows": [(cells(row), row.passes) for row in summary],
-        "ensembles": [_describe(row, ENSEMBLES[row.name]) for row in summary],
+        "ensembles": [(row, ENSEMBLES[row.name]) for row in summary],
         "totals": totals(summary),
-        "figures": [page.figure(files, *entry) for entry in _figures(records, summary)],
-        **{
-            str(verdict): [
-                (f"{r.ensemble} #{r.index}", reasons(r), reproduction(output, settings, r))
-                for r in records
-                if r.verdict is verdict
-            ]
-            for verdict in (Agreement.VIOLATES, Agreement.UNDECIDED)
+        "figures": {name: page.picture(files, name, drawn) for name, drawn in _figures(records, summary)},
+        "verdicts": {
+            heading: _with_verdict(verdict, output, settings, records)
+            for heading, verdict in (("Violations", Agreement.VIOLATES), ("Undecided", Agreement.UNDECIDED))
         },
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
@@ -228,12 +190,6 @@ def _archive(settings: VerificationSettings, record: Any) -> bytes:
     )
 
 
-def _describe(row: Any, ensemble: Ensemble) -> tuple[str, ...]:
-    """Return the name of an ensemble, its description, the ranges of n and d, and how y is drawn."""
-    n, d = (f"{a}" if a == b else f"{a}–{b}" for a, b in (row.n, row.d))
-    return row.name, ensemble.description, n, d, RESPONSES.get(ensemble.response, ensemble.response)
-
-
 def _command(settings: VerificationSettings) -> str:
     """Return the command line that repeats the run."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
@@ -247,31 +203,13 @@ def _command(settings: VerificationSettings) -> str:
     )
 
 
-def _figures(records: Sequence[Any], summary: Sequence[Any]) -> list[tuple[str, str, Any]]:
-    """Return (name, caption, figure) for each figure of the page."""
+def _figures(records: Sequence[Any], summary: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return (name, figure) for each figure of the page; the page has the captions."""
     if isinstance(summary[0], FlowSummary):
-        caption = (
-            "The largest distance of s_α from s on every tenth design, against L = log(1/α), and its bound."
-        )
-        return [("errors", caption, figures.errors(records).figure)]
+        return [("errors", figures.errors(records).figure)]
+    penalty = plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0]
     return [
-        (
-            "agreement",
-            "A bar for each ensemble, divided into the shares of its steps that agree, are undecided, or "
-            "violate the theorem.",
-            figures.agreement(summary).figure,
-        ),
-        (
-            "window",
-            "Two boxes for each ensemble, with the lower ends of the window as shares of λ*: λ₂/λ*, which is "
-            "sharp, and λ₀/λ*, which the printed proof gives. Above λ₂, the support of the LASSO outside S "
-            "is A(S). A value closer to 0 means a wider window.",
-            figures.windows(records).figure,
-        ),
-        (
-            "penalty",
-            "Three panels with contours of Q*(β∘β), the penalty that softmax attention induces (Lemma 3.2, "
-            "Figure 2 of the paper), at three scales.",
-            plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0].figure,
-        ),
+        ("agreement", figures.agreement(summary).figure),
+        ("window", figures.windows(records).figure),
+        ("penalty", penalty.figure),
     ]
