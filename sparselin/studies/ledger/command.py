@@ -13,7 +13,14 @@ from rich.console import Console
 from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
 from sparselin.results.display import plural
-from sparselin.studies.common.command import NewPath, jobs_option, refuse, seed_option, watch
+from sparselin.studies.common.command import (
+    design_option,
+    folder_option,
+    jobs_option,
+    refuse,
+    seed_option,
+    watch,
+)
 from sparselin.studies.common.folder import ReportError, write_files
 from sparselin.studies.ledger import report as ledger_report
 
@@ -29,25 +36,15 @@ from sparselin.studies.ledger import report as ledger_report
 )
 @seed_option
 @jobs_option
-@click.option(
-    "--folder",
-    type=NewPath(file_okay=False, path_type=Path),
-    default=Path("proofs_checks"),
-    show_default=True,
-    help="The folder with the checks, test_*.py: that of the repository, or your own.",
+@folder_option(
+    "--folder", "proofs_checks", "The folder with the checks, test_*.py: that of the repository, or your own."
 )
-@click.option(
+@folder_option(
     "--counterexamples",
-    type=NewPath(file_okay=False, path_type=Path),
-    default=Path("counterexamples"),
-    show_default=True,
-    help="The folder for counterexamples, one .npz for each claim that fails.",
+    "counterexamples",
+    "The folder for counterexamples, one .npz for each claim that fails.",
 )
-@click.option(
-    "--design",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Check again the counterexample saved in this file.",
-)
+@design_option("Check again the counterexample saved in this file.")
 @click.option("--write", is_flag=True, help="Store the verdicts in the folder, as LEDGER.md and ledger.json.")
 def ledger(
     paper: str | None,
