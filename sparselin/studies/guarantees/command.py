@@ -34,12 +34,12 @@ from sparselin.studies.guarantees.large import examine_large
 from sparselin.studies.guarantees.tasks import (
     GuaranteeRecord,
     GuaranteeSettings,
-    batches,
     examine_batch,
     families,
 )
 from sparselin.studies.guarantees.worst import Search, Worst, searches, worst_design
 
+_BATCH = 50  # the number of small designs in one job
 # options that have no effect with --design
 _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output", "quick")
 
@@ -144,11 +144,12 @@ def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple
     tasks = sorted(
         settings.tasks(), key=lambda t: (t.study != "real", -t.d, -t.k if t.study == "real" else 0)
     )
-    single, small = [t for t in tasks if t.study != "check"], [t for t in tasks if t.study == "check"]
     examine = examine_large if settings.features else examine_batch
-    yield from ((examine, (batch, settings.seed)) for batch in batches(single))
+    yield from ((examine, ([task], settings.seed)) for task in tasks if task.study != "check")
     yield from ((worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in plan)
-    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
+    small = [task for task in tasks if task.study == "check"]
+    batches = (small[start : start + _BATCH] for start in range(0, len(small), _BATCH))
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches)
 
 
 def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
