@@ -80,7 +80,6 @@ def write(
         "large": large,
         "worst": found.worst,
         "in_space": [(worst, _numbers(worst)) for worst in _worst_in_space(found.worst)],
-        "algorithms": ALGORITHMS,
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
     return folder.write(output, results, files)
@@ -150,13 +149,7 @@ def _figures(
     if shown:
         title = "{}: {:.3f} of the best R²".format
         designs = [
-            (
-                w.X,
-                w.y,
-                w.support.tolist(),
-                w.best_support.tolist(),
-                title(ALGORITHMS[w.search.algorithm], w.ratio),
-            )
+            (w.X, w.y, w.support.tolist(), w.best_support.tolist(), title(w.search.label, w.ratio))
             for w in shown
         ]
         yield "worst-designs", plots.around_several(designs)[0].figure
