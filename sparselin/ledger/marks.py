@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sparselin.ledger.check import Check, decide
 from sparselin.ledger.statement import LABELS, NEEDS_DATA, Claim, Verdict, check_fields
@@ -49,10 +48,10 @@ def claim(
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
-        made = _make(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
-        only = dataclasses.replace(made, cases=cases, ci_cases=ci_cases)
-        test = _as_test(function, [only])
-        vars(test)["claim"] = only
+        given = {"number": number, "method": method, "cases": cases, "ci_cases": ci_cases, **shared}
+        made = _make(function, inspect.getdoc(function) or "", id, verdict, given)
+        test = _as_test(function, [made])
+        vars(test)["claim"] = made
         return test
 
     return mark
@@ -75,8 +74,9 @@ def claims(
 
     def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
         text = inspect.getdoc(function) or ""
+        given = {"number": number, "method": method, "cases": 1000, "ci_cases": 40}
         made = [
-            _make(_at(function, key), text.format(**words), f"{id}-{key}", number, method, verdict(key), {})
+            _make(_at(function, key), text.format(**words), f"{id}-{key}", verdict(key), given)
             for key, words in each.items()
         ]
         return _as_test(function, made)
@@ -95,28 +95,18 @@ def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], N
 
 
 def _make(
-    function: Callable[[Check], None],
-    docstring: str,
-    id: str,
-    number: str,
-    method: str,
-    verdict: Verdict,
-    shared: Mapping[str, str],
+    function: Callable[[Check], None], docstring: str, id: str, verdict: Verdict, given: Mapping[str, Any]
 ) -> Claim:
-    """Make the `Claim` of a check from its docstring and the arguments of `claim`, and validate the claim."""
+    """Make the `Claim` of a check from its docstring and other given fields, and validate the claim."""
     texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
     made = Claim(
         id=id,
         paper=id.partition("-")[0],
-        number=number,
-        method=method,
         verdict=verdict,
         mutants=vars(function).get("mutants", ()) if verdict is not NEEDS_DATA else (),
-        cases=1000,
-        ci_cases=40,
         test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
         function=function,
-        **{**texts, **_parse(docstring), **shared},
+        **{**texts, **_parse(docstring), **given},
     )
     check_fields(made)
     return made

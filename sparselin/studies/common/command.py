@@ -83,16 +83,22 @@ def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], An
     return click.option("--ensembles", default="all", show_default=True, help=words)
 
 
+def folder_option(name: str, default: str, words: str) -> Callable[[Any], Any]:
+    """Return an option of a command that is a folder.
+
+    words : the help of the option.
+    """
+    kind = NewPath(file_okay=False, path_type=Path)
+    return click.option(name, type=kind, default=Path(default), show_default=True, help=words)
+
+
 def output_option(default: str, holds: str) -> Callable[[Any], Any]:
     """Return the option --output of a command, the folder of its report.
 
     default : the default folder.
     holds : a list of the files in the report, for the help.
     """
-    kind = NewPath(file_okay=False, path_type=Path)
-    return click.option(
-        "--output", type=kind, default=Path(default), show_default=True, help=f"The folder for {holds}."
-    )
+    return folder_option("--output", default, f"The folder for {holds}.")
 
 
 def design_option(words: str) -> Callable[[Any], Any]:

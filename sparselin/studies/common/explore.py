@@ -28,7 +28,10 @@ def explore(start: str, port: int, browser: bool) -> None:
     arguments.
     """
     console = Console(soft_wrap=True, highlight=False)
-    query = _query(start)
+    try:
+        query = address(state_of(start))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="ADDRESS") from None
     for module in ("marimo", "anywidget"):
         if importlib.util.find_spec(module) is None:
             raise click.ClickException(f"the explorer needs {module}: pip install 'sparselin[notebooks]'")
@@ -53,11 +56,3 @@ def explore(start: str, port: int, browser: bool) -> None:
         serve.serve(place, ready)
     console.print("Stopped.")
     serve.leave()
-
-
-def _query(start: str) -> str:
-    """Return the address of the page for the argument; raise an error if the argument cannot be read."""
-    try:
-        return address(state_of(start))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="ADDRESS") from None

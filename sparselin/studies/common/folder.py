@@ -152,7 +152,9 @@ def _text(results: Any) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """Return the value with None in place of NaN and infinities, which JSON does not have."""
+    """Return the value with None in place of NaN and infinities, and lists in place of arrays, for JSON."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

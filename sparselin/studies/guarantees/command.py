@@ -14,32 +14,14 @@ from rich.console import Console
 from sparselin import guarantee_bounds
 from sparselin.ensembles import carried
 from sparselin.parallel.processes import run_jobs
-from sparselin.studies.common.command import (
-    design_option,
-    ensemble_names,
-    ensembles_option,
-    finish,
-    ignore_interrupts,
-    jobs_option,
-    make_folder,
-    output_option,
-    refuse,
-    seed_option,
-    target_option,
-    watch,
-)
+from sparselin.studies.common import command as common
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.guarantees import report, words
 from sparselin.studies.guarantees.large import examine_large
-from sparselin.studies.guarantees.tasks import (
-    GuaranteeRecord,
-    GuaranteeSettings,
-    batches,
-    examine_batch,
-    families,
-)
+from sparselin.studies.guarantees.tasks import GuaranteeRecord, GuaranteeSettings, examine_batch, families
 from sparselin.studies.guarantees.worst import Search, Worst, searches, worst_design
 
+_BATCH = 50  # the number of small designs in one job
 # options that have no effect with --design
 _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output", "quick")
 
@@ -64,16 +46,18 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output",
     help="In place of all other designs, compare OMP, FR, swaps and the LASSO with the proved best subset on "
     "AR(1) designs of this number of columns. May be repeated; 1000, 2000 and 4000 take an hour or two.",
 )
-@ensembles_option(families())
-@seed_option
-@jobs_option
-@output_option("report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs")
+@common.ensembles_option(families())
+@common.seed_option
+@common.jobs_option
+@common.output_option(
+    "report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs"
+)
 @click.option("--quick", is_flag=True, help="A quick look that takes seconds: fewer designs in each part.")
-@design_option(
+@common.design_option(
     "Examine only the data in this file: an .npz with X and y, or a .csv whose first line names the columns. "
     "Prints the guarantees for it, and writes no report."
 )
-@target_option
+@common.target_option
 def guarantee(
     designs: int | None,
     k: int | None,
@@ -98,25 +82,25 @@ def guarantee(
     if target is not None and design is None:
         raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
     if design is not None:
-        refuse(_OPTIONS_OF_RUN, "--design, which prints the guarantees for only one design")
+        common.refuse(_OPTIONS_OF_RUN, "--design, which prints the guarantees for only one design")
         raise SystemExit(_show_one(console, design, target, k))
-    settings = GuaranteeSettings(families=ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
+    settings = GuaranteeSettings(families=common.ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     if features:
-        refuse(("ensembles",), "--features, which has designs of its own")
+        common.refuse(("ensembles",), "--features, which has designs of its own")
         settings = dataclasses.replace(settings, features=features, designs=1 if quick else 5, k=10)
     given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
     settings = dataclasses.replace(settings, **given)  # type: ignore[arg-type]
     if features and min(features) < 2 * settings.k:
         raise click.BadParameter(f"must be at least 2k = {2 * settings.k}", param_hint="--features")
-    make_folder(output, "guarantee", report.FILES)
+    common.make_folder(output, "guarantee", report.FILES)
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
     if not found.records and not found.worst:
         console.print("Interrupted before the first result; no report was written.")
         raise SystemExit(130)
-    ignore_interrupts()
+    common.ignore_interrupts()
     command = _command(settings, ensembles, quick)
     seconds = time.perf_counter() - started
     if found.checked:
@@ -124,7 +108,7 @@ def guarantee(
     for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
     index = report.write(output, settings, command, found, seconds, interrupted)
-    finish(console, index, interrupted, failed=bool(found.violations))
+    common.finish(console, index, interrupted, failed=bool(found.violations))
 
 
 def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
@@ -144,11 +128,12 @@ def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple
     tasks = sorted(
         settings.tasks(), key=lambda t: (t.study != "real", -t.d, -t.k if t.study == "real" else 0)
     )
-    single, small = [t for t in tasks if t.study != "check"], [t for t in tasks if t.study == "check"]
     examine = examine_large if settings.features else examine_batch
-    yield from ((examine, (batch, settings.seed)) for batch in batches(single))
+    yield from ((examine, ([task], settings.seed)) for task in tasks if task.study != "check")
     yield from ((worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in plan)
-    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
+    small = [task for task in tasks if task.study == "check"]
+    batches = (small[start : start + _BATCH] for start in range(0, len(small), _BATCH))
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches)
 
 
 def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
@@ -167,7 +152,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
 
     stream = run_jobs(_jobs(settings, plan), settings.jobs, carried())
     message = "Interrupted. Finishing the current designs, then writing the report."
-    interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, message)
+    interrupted = common.watch(console, "designs", len(tasks) + len(plan), stream, take, message)
     order = {task: i for i, task in enumerate(tasks)}
     records.sort(key=lambda record: order[record.task])
     worst.sort(key=lambda found: plan.index(found.search))

@@ -117,7 +117,7 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
 
     Parameters
     ----------
-    found : objects with `search` (`algorithm`, `n`, `d`, `k`, `floor`), `ratio` and `promises`.
+    found : objects with `search` (`label`, `n`, `d`, `k`, `floor`), `ratio` and `promises`.
     """
     sizes = list(dict.fromkeys((w.search.n, w.search.d, w.search.k) for w in found))
     shape = {"figsize": (max(4.6, 3.3 * len(sizes)), 3.3), "layout": "constrained"}
@@ -125,9 +125,9 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
     for ax, size in zip(drawn[0], sizes, strict=True):
         axes(ax, "n = {}, d = {}, k = {}".format(*size), r"$\lambda_{\min}(C, k)$ at least", "")
         same = [w for w in found if (w.search.n, w.search.d, w.search.k) == size]
-        for name, label in (("omp", "OMP"), ("forward_regression", "FR")):
+        for label in ("OMP", "FR"):
             colour, marker = _ALGORITHM[label]
-            mine = [w for w in same if w.search.algorithm == name]
+            mine = [w for w in same if w.search.label == label]
             x = [w.search.floor for w in mine]
             ax.plot(x, [w.ratio for w in mine], marker + "-", color=colour, label=f"{label}: worst found")
             path = [w.promises.get("along the path", 0.0) for w in mine]

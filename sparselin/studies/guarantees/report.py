@@ -68,13 +68,11 @@ def write(
         "small": [dataclasses.asdict(row) for row in families],
         "ensembles": [dataclasses.asdict(row) for row in ensembles],
         "curves": [dataclasses.asdict(curve) for curve in drawn],
-        "worst": [_worst_entry(worst) for worst in found.worst],
+        "worst": [dataclasses.asdict(worst) for worst in found.worst],
         "violations": violations(output, found),
     }
     pictures = {name: page.picture(files, name, figure) for name, figure in _figures(found, drawn, families)}
-    context = {
-        "run": run,
-        "headline": headline(found),
+    context = results | {
         "passes": not found.violations,
         "promises": [(promise_cells(row), row.violated) for row in found.promises],
         "ensembles": family_cells(ensembles),
@@ -82,8 +80,6 @@ def write(
         "large": large,
         "worst": found.worst,
         "in_space": [(worst, _numbers(worst)) for worst in _worst_in_space(found.worst)],
-        "algorithms": ALGORITHMS,
-        "violations": results["violations"],
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
     return folder.write(output, results, files)
@@ -91,19 +87,16 @@ def write(
 
 def violations(output: Path, found: Findings) -> list[str]:
     """Return a line for each design with a violated guarantee: its name, and a command to reproduce it."""
-    lines = []
-    for record in found.records:
-        if record.violated:
-            path = output / _violation_file(record)
-            names = [f"{o.algorithm}, {name}" for o in record.outcomes for name in o.violated]
-            lines.append(f"{'; '.join(names)}: sparselin guarantee --design {path} --k {record.task.k}")
-    for worst in found.worst:
-        if worst.violated:
-            path = output / f"{worst.search.name}.npz"
-            lines.append(
-                f"{'; '.join(worst.violated)}: sparselin guarantee --design {path} --k {worst.search.k}"
-            )
-    return lines
+    broken: list[tuple[str, int, Sequence[str]]] = [
+        (_violation_file(r), r.task.k, [f"{o.algorithm}, {name}" for o in r.outcomes for name in o.violated])
+        for r in found.records
+    ]
+    broken += [(f"{worst.search.name}.npz", worst.search.k, worst.violated) for worst in found.worst]
+    return [
+        f"{'; '.join(names)}: sparselin guarantee --design {output / file} --k {k}"
+        for file, k, names in broken
+        if names
+    ]
 
 
 def _violation_file(record: GuaranteeRecord) -> str:
@@ -123,14 +116,6 @@ def _worst_in_space(worst: Sequence[Worst]) -> list[Worst]:
         for name in ALGORITHMS
         if any(w.search.algorithm == name for w in flat)
     ]
-
-
-def _worst_entry(worst: Worst) -> dict[str, Any]:
-    """Return a worst design in the form in which results.json stores it."""
-    entry = dataclasses.asdict(worst)
-    for name in ("X", "y", "support", "best_support"):
-        entry[name] = entry[name].tolist()
-    return entry
 
 
 def _numbers(worst: Worst) -> str:
@@ -164,13 +149,7 @@ def _figures(
     if shown:
         title = "{}: {:.3f} of the best R²".format
         designs = [
-            (
-                w.X,
-                w.y,
-                w.support.tolist(),
-                w.best_support.tolist(),
-                title(ALGORITHMS[w.search.algorithm], w.ratio),
-            )
+            (w.X, w.y, w.support.tolist(), w.best_support.tolist(), title(w.search.label, w.ratio))
             for w in shown
         ]
         yield "worst-designs", plots.around_several(designs)[0].figure

@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import itertools
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ NOISES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 SIGNALS, LARGE_NOISES, LARGE_RHOS = ("apart", "pairs"), (5.0, 1.0), (0.1, 0.5, 0.7, 0.9, 0.95)
 # the values at which a sweep holds the quantities that it does not vary; also the size of the table
 N, D, K, RHO, SNR, SPARSITY = 60, 20, 4, 0.5, 1.0, 5
-_BATCH = 50
 _NODES = 200_000
 
 
@@ -157,10 +156,9 @@ class GuaranteeSettings:
         return tasks
 
     def _sweep(self, name: str) -> list[DesignTask]:
-        rhos = RHOS if name == "equicorrelated" else tuple(rho for rho in RHOS if abs(rho) < 1)
         k = min(K, self.k)
         points = [("k", each, RHO, SNR) for each in range(1, self.k + 1)]
-        points += [("rho", k, rho, SNR) for rho in rhos]
+        points += [("rho", k, rho, SNR) for rho in RHOS]
         points += [("snr", k, RHO, snr) for snr in NOISES]
         return [
             DesignTask("sweep", name, i, size, varies, rho, snr)
@@ -284,11 +282,3 @@ def _outcome(algorithm: str, bounds: Sequence[Bound]) -> AlgorithmOutcome:
 def examine_batch(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
     """Examine several designs in one job."""
     return [examine(task, seed) for task in tasks]
-
-
-def batches(tasks: Sequence[DesignTask]) -> Iterator[list[DesignTask]]:
-    """Yield the tasks of large designs one by one, and then small designs in batches."""
-    small = [task for task in tasks if task.study == "check"]
-    yield from ([task] for task in tasks if task.study != "check")
-    for start in range(0, len(small), _BATCH):
-        yield small[start : start + _BATCH]

@@ -24,7 +24,7 @@ from sparselin.studies.guarantees.summary import (
     share_above,
 )
 from sparselin.studies.guarantees.tasks import GuaranteeRecord
-from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
+from sparselin.studies.guarantees.worst import Worst
 
 _HERE = Path(__file__).parent
 MAIN = ("OMP", "FR")
@@ -138,7 +138,6 @@ def headline(found: Findings) -> list[str]:
         "share_above": share_above,
         "main": MAIN,
         "methods": METHODS,
-        "algorithms": ALGORITHMS,
     }
     return page.sentences(_HERE / "headline.txt.j2", context)
 

@@ -43,6 +43,11 @@ class Search:
     def name(self) -> str:
         return f"worst-{self.algorithm}-n{self.n}-d{self.d}-k{self.k}-floor{self.floor:g}"
 
+    @property
+    def label(self) -> str:
+        """The name of the algorithm in tables and figures."""
+        return ALGORITHMS[self.algorithm]
+
     def rng(self, seed: int) -> np.random.Generator:
         """Return the generator of the search."""
         return np.random.default_rng([seed, zlib.crc32(self.name.encode())])

@@ -13,7 +13,7 @@ from rich.console import Console
 from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
 from sparselin.results.display import plural
-from sparselin.studies.common.command import NewPath, jobs_option, refuse, seed_option, watch
+from sparselin.studies.common import command as common
 from sparselin.studies.common.folder import ReportError, write_files
 from sparselin.studies.ledger import report as ledger_report
 
@@ -27,27 +27,17 @@ from sparselin.studies.ledger import report as ledger_report
 @click.option(
     "--cases", type=click.IntRange(1), help="Approximate cases per claim.  [default: set by each claim]"
 )
-@seed_option
-@jobs_option
-@click.option(
-    "--folder",
-    type=NewPath(file_okay=False, path_type=Path),
-    default=Path("proofs_checks"),
-    show_default=True,
-    help="The folder with the checks, test_*.py: that of the repository, or your own.",
+@common.seed_option
+@common.jobs_option
+@common.folder_option(
+    "--folder", "proofs_checks", "The folder with the checks, test_*.py: that of the repository, or your own."
 )
-@click.option(
+@common.folder_option(
     "--counterexamples",
-    type=NewPath(file_okay=False, path_type=Path),
-    default=Path("counterexamples"),
-    show_default=True,
-    help="The folder for counterexamples, one .npz for each claim that fails.",
+    "counterexamples",
+    "The folder for counterexamples, one .npz for each claim that fails.",
 )
-@click.option(
-    "--design",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Check again the counterexample saved in this file.",
-)
+@common.design_option("Check again the counterexample saved in this file.")
 @click.option("--write", is_flag=True, help="Store the verdicts in the folder, as LEDGER.md and ledger.json.")
 def ledger(
     paper: str | None,
@@ -75,7 +65,7 @@ def ledger(
     claims = _of_paper(claims, paper)
     console = Console()
     if design is not None:
-        refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks only one value")
+        common.refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks only one value")
         raise SystemExit(_again(console, claims, design))
     if not claims:
         where = f" in {paper}" if paper else ""
@@ -212,5 +202,5 @@ def _decide(
         outcomes[claim.id] = outcome
         return 1, claim.id
 
-    interrupted = watch(console, "claims", len(claims), decide_all(claims, cases, seed, jobs), take)
+    interrupted = common.watch(console, "claims", len(claims), decide_all(claims, cases, seed, jobs), take)
     return [(claim, outcomes[claim.id]) for claim in claims if claim.id in outcomes], interrupted

@@ -102,8 +102,7 @@ def _results(job: Job) -> dict[str, Any]:
         "r2": job.r2,
         "status": job.path.status.name,
         "cautions": job.cautions,
-        "cross_validation": checked
-        and {key: value.tolist() if hasattr(value, "tolist") else value for key, value in checked.items()},
+        "cross_validation": checked,
     }
 
 

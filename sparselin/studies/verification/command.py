@@ -13,28 +13,10 @@ from rich.console import Console
 
 from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file
 from sparselin.problem import Problem
-from sparselin.studies.common.command import (
-    design_option,
-    ensemble_names,
-    ensembles_option,
-    finish,
-    ignore_interrupts,
-    jobs_option,
-    make_folder,
-    output_option,
-    refuse,
-    seed_option,
-    target_option,
-    watch,
-)
+from sparselin.studies.common import command as common
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
-from sparselin.studies.verification.run import (
-    CLAIMS,
-    VerificationSettings,
-    summarize,
-    verify_all,
-)
+from sparselin.studies.verification.run import CLAIMS, VerificationSettings, summarize, verify_all
 from sparselin.verification.along_path import verify_design
 from sparselin.verification.flow import verify_flow
 from sparselin.verification.projected_design import Agreement
@@ -48,16 +30,16 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped"
 @click.option("--claim", type=click.Choice([*CLAIMS]), default="selection", help="What to verify.")
 @click.option("--designs", type=click.IntRange(1), help="Number of designs.  [default: 1000; --quick: 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
-@ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
-@seed_option
-@jobs_option
-@output_option("report", "index.html, results.json and the figures")
+@common.ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
+@common.seed_option
+@common.jobs_option
+@common.output_option("report", "index.html, results.json and the figures")
 @click.option("--quick", is_flag=True, help="A quick look: fewer designs and audits, done in seconds.")
 @click.option("--uncapped", is_flag=True, help="Do not cap a descent (the default from 10000 designs on).")
-@design_option(
+@common.design_option(
     "Check only this design, and print each step: an .npz with X and y, or a .csv with named columns."
 )
-@target_option
+@common.target_option
 @click.option(
     "--plant",
     type=click.Choice([name for plants in CLAIMS.values() for name in plants if name]),
@@ -94,9 +76,9 @@ def verify(
     if plant not in {None, *CLAIMS[claim]}:
         raise click.BadParameter(f"{plant} is not a defect of --claim {claim}", param_hint="--plant")
     if claim == "flow":
-        refuse(("steps", "uncapped"), "--claim flow, which has neither steps nor descents")
+        common.refuse(("steps", "uncapped"), "--claim flow, which has neither steps nor descents")
     if design is not None:
-        refuse(_OPTIONS_OF_RUN, "--design, which checks only one design")
+        common.refuse(_OPTIONS_OF_RUN, "--design, which checks only one design")
         raise SystemExit(_verify_file(console, design, target, claim, steps, seed, plant))
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
@@ -111,7 +93,7 @@ def verify(
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
     if uncapped or (claim == "selection" and settings.designs >= 10_000):
         settings = dataclasses.replace(settings, descent_flops=None)
-    make_folder(output, "verify", verification.FILES)
+    common.make_folder(output, "verify", verification.FILES)
     started = time.perf_counter()
     try:
         records, interrupted = _collect(console, settings)
@@ -119,7 +101,7 @@ def verify(
         raise click.BadParameter(str(error), param_hint="--ensembles") from None
     if not records:
         raise SystemExit(130)
-    ignore_interrupts()
+    common.ignore_interrupts()
     summary = summarize(records)
     seconds = time.perf_counter() - started
     console.print(verification.table(summary))
@@ -128,7 +110,7 @@ def verify(
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
     index = verification.write(output, settings, records, summary, seconds, interrupted)
-    finish(console, index, interrupted, failed=exit_status(summary) != 0)
+    common.finish(console, index, interrupted, failed=exit_status(summary) != 0)
 
 
 def exit_status(summary: list[Any]) -> int:
@@ -147,7 +129,7 @@ def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Any
         return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
 
     words = "Interrupted. Finishing the current designs, then writing the report."
-    interrupted = watch(console, "designs", settings.designs, verify_all(settings), take, words)
+    interrupted = common.watch(console, "designs", settings.designs, verify_all(settings), take, words)
     order = {task: i for i, task in enumerate(settings.tasks())}
     records.sort(key=lambda record: order[record.ensemble, record.index])
     return records, interrupted
@@ -170,7 +152,7 @@ def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:
             ENSEMBLES[own.name] = own
             item = own.name
         names.append(item)
-    return ensemble_names(",".join(names), tuple(ENSEMBLES))
+    return common.ensemble_names(",".join(names), tuple(ENSEMBLES))
 
 
 def _verify_file(
