@@ -45,9 +45,10 @@ def group_omp(
 
     For one output and groups of orthonormal columns this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped
     orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are not
-    orthonormalised first, so a larger group, or one of longer columns, has an advantage; `weights` takes the
-    advantage of size from it. For groups of one column the method is M-OMP of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse
-    problems with multiple measurement vectors*, 2005). S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
+    orthonormalised first, so a larger group, or one of longer columns, has an advantage; `weights` can take
+    the advantage of size from it. For groups of one column the method is M-OMP of Cotter, Rao, Engan and
+    Kreutz-Delgado (*Sparse solutions to linear inverse problems with multiple measurement vectors*, 2005).
+    S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
     compares Σ_j |⟨X_i, R_j⟩|.
 
     Rounding. Let u = 8·eps, where eps is the machine epsilon, and z_i = P_S^⊥X_i. Let s(x) be the size of a
@@ -192,7 +193,7 @@ class GroupSelection:
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return, for each group of columns, the norm of its entries of c over its weight, and an error bound.
+        """Return, for each group, the norm of its entries of c divided by its weight, and an error bound.
 
         c : (d,) one entry for each column.
         error : (d,) bounds on the errors of c.
