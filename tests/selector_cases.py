@@ -1,8 +1,11 @@
 """The selectors, with data for them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression, lars_path
 
 import sparselin as sl
 from sparselin import estimators
@@ -19,9 +22,23 @@ def forward_regression(X, y, k, **options):
     return sl.forward_regression(X, y, k, **defaults, **options)
 
 
+def refitted_lasso(X, y, k, *, forced=(), intercept=True):
+    """Least squares on scikit-learn's last LASSO solution before the path first has more than k features."""
+    A = np.column_stack([np.ones(len(y)), X[:, list(forced)]])
+    rest = [v - A @ np.linalg.lstsq(A, v, rcond=None)[0] for v in (X, y)]
+    rest[0][:, list(forced)] = 0
+    coefs = lars_path(*rest, method="lasso")[2]
+    many = np.flatnonzero(np.count_nonzero(coefs, axis=0) > k - len(forced))
+    support = [*forced, *np.flatnonzero(coefs[:, many[0] - 1 if len(many) else -1])]
+    line = LinearRegression().fit(X[:, support], y)
+    r2 = line.score(X[:, support], y)
+    return SimpleNamespace(support=support, coef=line.coef_, intercept=line.intercept_, r2=r2)
+
+
 SELECTORS = {
     estimators.OMPSelector: sl.omp,
     estimators.OLSSelector: sl.ols,
+    estimators.LassoSelector: refitted_lasso,
     estimators.SequentialLassoSelector: sl.sequential_lasso,
     SequentialAttentionSelector: sl.sequential_attention,
     estimators.DiverseSelector: forward_regression,

@@ -362,7 +362,7 @@ def test_refusals(rng):
         )
     refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"), loss="poisson")
     refused(ValueError, "y must be finite", y=np.where(y, np.nan, 0))
-    refused(ValueError, "y must hold both labels in rows of positive weight; got only 1", y=y | True)
+    refused(ValueError, "y must hold both classes in rows of positive weight; got only 1", y=y | True)
     refused(ValueError, "got only 0", sample_weight=1.0 - y)
     refused(ValueError, "counts or rates ≥ 0 for loss='poisson'; got -1", y=counts - 1, loss="poisson")
     refused(ValueError, "positive and finite mean.*only zeros", y=0 * counts, loss="poisson")

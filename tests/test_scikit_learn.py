@@ -30,6 +30,7 @@ from sparselin.estimators import OMPSelector, SequentialAttentionSelector
 OTHERWISE = (
     OMPSelector(1),
     OMPSelector(tol=0.3, standardize=True),
+    OMPSelector(2, positive=True),
     estimators.DiverseSelector(2, search="greedy_local"),
     estimators.BestSubsetRegressor(),
     estimators.BestSubsetRegressor(1, ridge=0.5, box="proved", standardize=True, fit_intercept=False),
@@ -161,7 +162,9 @@ def test_metadata_routing(rng, name):
                 found = ours(name, cv=given).fit(X, y, sample_weight=weight)
                 near(model.mse_path_, found.mse_path_)
     if name.endswith("CV"):
-        refuses("groups", ours(name).fit, X, y, groups=groups)
+        model = ours(name, cv=GroupKFold(4)).fit(X, y, weight, groups=groups)
+        near(model.mse_path_, found.mse_path_)
+        refuses("GroupKFold.split of cv takes X, y, groups", model.fit, X, y, gruops=groups, error=TypeError)
 
 
 def test_metadata_routing_of_selectors(rng):
@@ -169,15 +172,16 @@ def test_metadata_routing_of_selectors(rng):
     people = rng.permutation(np.repeat(np.arange(6), 10))
     folds = list(GroupKFold(3).split(X, y, people))
     grouped = OMPSelector("cv", cv=GroupKFold(3))
-    refuses("enable_metadata_routing", grouped.fit, X, y, groups=people)
-    refuses("fit takes sample_wieght only after", OMPSelector(3).fit, X, y, sample_wieght=people)
+    plain = clone(grouped).fit(X, y, groups=people)
+    refuses("fit takes sample_wieght only for cross-val", OMPSelector(3).fit, X, y, sample_wieght=people)
     weight = rng.integers(0, 3, 60) + 0.0
     with sklearn.config_context(enable_metadata_routing=True):
         grouped.fit(X, y, groups=people)
         selector = OMPSelector(3).set_fit_request(sample_weight=True)
         line = linear_model.LinearRegression().set_fit_request(sample_weight=False)
         steps = make_pipeline(selector, line).fit(X, y, sample_weight=weight)
-    assert grouped.scores_.tolist() == OMPSelector("cv", cv=folds).fit(X, y).scores_.tolist()
+    want = OMPSelector("cv", cv=folds).fit(X, y).scores_.tolist()
+    assert grouped.scores_.tolist() == plain.scores_.tolist() == want
     alike(steps[0], OMPSelector(3).fit(X, y, sample_weight=weight))
 
 
@@ -197,6 +201,7 @@ def test_the_data_are_left_alone(rng, name):
     named = ours(name).fit(frame, pd.Series(y))
     assert named.feature_names_in_[3] == "c3"
     near(named.predict(frame), model.predict(X))
+    refuses(r"X\['visit'\] must hold", ours(name).fit, frame.assign(visit="May"), y, error=TypeError)
     frame.iloc[2, 3] = np.nan
     refuses("NaN", ours(name).fit, frame, y)
 
@@ -212,6 +217,9 @@ def test_names(selector):
     assert path.names == tuple(FRAME.columns)
     np.testing.assert_allclose(path.predict(FRAME), FRAME.to_numpy() @ found.coef_ + found.intercept_)
     refuses("Did you mean 'bmi'", make(selector, 4, exclude=["bmj"]).fit, FRAME, TARGET)
+    for value in ("male", pd.Timestamp(0)):
+        words = r"X\['visit'\] must hold real numbers; got dtype"
+        refuses(words, make(selector).fit, FRAME.assign(visit=value), TARGET, error=TypeError)
 
 
 @each_selector

@@ -4,6 +4,9 @@
 from .best_subset import BestSubsetRegressor as BestSubsetRegressor
 from .best_subset import BestSubsetSelector as BestSubsetSelector
 
+# cross-validation
+from .cross_validation import cross_validate as cross_validate
+
 # in place of scikit-learn's
 from .lasso_lars import LassoLars as LassoLars
 from .lasso_lars import LassoLarsCV as LassoLarsCV
@@ -23,6 +26,7 @@ from .orthogonal_matching_pursuit import OrthogonalMatchingPursuitCV as Orthogon
 
 # selectors
 from .selectors import DiverseSelector as DiverseSelector
+from .selectors import LassoSelector as LassoSelector
 from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector
 from .selectors import SequentialAttentionSelector as SequentialAttentionSelector

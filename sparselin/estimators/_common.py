@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names
+from sparselin.validation import to_array
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -58,10 +60,16 @@ class RoutesToSplitter:
 
         params : metadata for the splitter.
         """
-        cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
+        cv, metadata = check_cv(self.cv, data.y, classifier=stratified), params
+        known = inspect.signature(cv.split).parameters
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
             metadata = routed.splitter.split
+        elif unknown := [name for name in params if name not in known]:
+            raise TypeError(
+                f"fit must not have the argument {unknown[0]!r}: {type(cv).__name__}.split of cv takes "
+                f"{', '.join(known)}"
+            )
         return list(cv.split(data.X, data.y, **metadata))
 
 
@@ -84,10 +92,20 @@ def validate(
     estimator: Any, X: Any, y: Any, sample_weight: Any, **checks: Any
 ) -> tuple[Any, Any, FloatArray | None]:
     """Return X, y and the weights after scikit-learn has checked them."""
-    X, y = validate_data(estimator, X, y, **checks)
+    X, y = validate_columns(estimator, X, y, **checks)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
     return X, y, sample_weight
+
+
+def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
+    """Return the results of scikit-learn's `validate_data`; an error names a column that holds no numbers."""
+    try:
+        return validate_data(estimator, X, *y, **checks)
+    except (TypeError, ValueError):
+        if hasattr(X, "columns"):
+            to_array(X, "X")
+        raise
 
 
 def names_of(estimator: Any) -> Names:

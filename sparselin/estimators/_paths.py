@@ -22,6 +22,7 @@ from sparselin.results import (
     GeneralizedPath,
     GroupPath,
     IndexArray,
+    LassoPath,
     Names,
     SelectionPath,
     Status,
@@ -29,7 +30,7 @@ from sparselin.results import (
 )
 from sparselin.selection.methods import refit
 
-Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[SubsetResult, ...]
+Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -271,7 +272,7 @@ class Sets:
         self.task, self.problem, self.watch, self.status = task, task.problem(), watch, Status.COMPLETED
         start = refit(self.problem, task.columns(task.forced))
         self.first, self.floor = len(task.forced), _level(self.problem, start, tol)
-        self.results: list[SubsetResult] = []
+        self.results: list[Any] = []
         self.models = [self._model(start)]
 
     def _model(self, path: SelectionPath) -> LinearFit:
@@ -285,15 +286,17 @@ class Sets:
             self.status = Status.TOLERANCE
         return self.status is Status.TOLERANCE
 
-    def add(self, result: SubsetResult) -> bool:
-        """Add the next subset, and return whether to stop."""
+    def add(self, result: SubsetResult | SelectionPath) -> bool:
+        """Add the next subset, or least squares on it, and return whether to stop."""
         self.results.append(result)
-        self.models.append(self._model(refit(self.problem, self.task.complete(result.support))))
+        if not isinstance(result, SelectionPath):
+            result = refit(self.problem, self.task.complete(result.support))
+        self.models.append(self._model(result))
         if self.watch is not None and self.watch(tuple(self.results), self.models):
             self.status = Status.STOPPED
         return self.within_tol() or self.status is Status.STOPPED
 
-    def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
+    def each(self, of_size: Callable[[int], SubsetResult | SelectionPath], k: int) -> None:
         """Add subsets with f + 1, …, k units until one of them ends the path.
 
         of_size : a function that returns the subset with t units; f units are forced.
@@ -319,7 +322,8 @@ def widen(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
     """Translate a result on the columns `kept` of X into a result on all d columns."""
     if isinstance(result, tuple):
         return tuple(widen(subset, kept, d, names) for subset in result)
-    new: dict[str, Any] = {"support": kept[result.support]}
+    columns = ("features", "forced") if isinstance(result, LassoPath) else ("support",)
+    new: dict[str, Any] = {name: kept[getattr(result, name)] for name in columns}
     if isinstance(result, FittedPath):
         new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names)
     else:
@@ -327,6 +331,8 @@ def widen(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
     if isinstance(result, GroupPath):
         new["groups"] = np.full(d, -1)
         new["groups"][kept] = result.groups
+    elif isinstance(result, LassoPath):
+        new["active"] = tuple(tuple(kept[list(some)].tolist()) for some in result.active)
     elif isinstance(result, GeneralizedPath):
         new["ties"] = tuple(tuple(kept[list(tied)].tolist()) for tied in result.ties)
         new["unfitted"] = tuple(kept[list(result.unfitted)].tolist())
@@ -366,8 +372,9 @@ def encode(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     classes = np.unique(y)
     if len(classes) != 2:
         raise ValueError(
-            f"y must have two classes for loss='logistic'; got {len(classes)}. For more classes pass one-hot "
-            "columns to OMPSelector with loss='squared', or y == label for one class against the others"
+            f"y must have two classes for loss='logistic', not continuous values; got {len(classes)}. Only "
+            "binary classification is supported. For more classes pass one-hot columns to OMPSelector with "
+            "loss='squared', or y == label for one class against the others"
         )
     return (y == classes[1]).astype(dtype), classes
 
@@ -393,7 +400,7 @@ def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
         if not several:
             raise ValueError(
                 f"y must be a vector for {name}; got shape {y.shape}. OMPSelector with loss='squared' takes "
-                "several outputs and one-hot classes"
+                "several outputs and one-hot classes, unless positive=True"
             )
         return np.asarray(y)
     return np.asarray(column_or_1d(y, warn=not several))

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags
+from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
@@ -80,7 +82,7 @@ class PathSelector(  # type: ignore[misc]
 
     # how many features besides the forced ones a criterion or cross-validation compares by default
     _most = MOST
-    # whether y may have several columns, and columns may form groups
+    # whether y may have several columns
     _several = False
 
     @abc.abstractmethod
@@ -101,8 +103,7 @@ class PathSelector(  # type: ignore[misc]
             (n, q) numbers or one-hot classes.
         sample_weight : (n,) weights of the terms of the loss. A whole number has the effect of repeating the
             row.
-        params : arguments of the `split` method of `cv`, such as groups. They need
-            `sklearn.set_config(enable_metadata_routing=True)`.
+        params : arguments of the `split` method of `cv`, such as groups.
 
         Raises
         ------
@@ -118,10 +119,6 @@ class PathSelector(  # type: ignore[misc]
             exactly, so that a criterion is −∞; or the largest number of features was chosen, so that a still
             larger one might be better.
         """
-        if params and not get_config()["enable_metadata_routing"]:
-            raise ValueError(
-                f"fit takes {', '.join(params)} only after sklearn.set_config(enable_metadata_routing=True)"
-            )
         task, kept = self._check_data(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
@@ -156,11 +153,69 @@ class PathSelector(  # type: ignore[misc]
         other.__dict__.update(other._model_attributes(self._models[k - low], k))
         return other
 
+    @property
+    def result_(self) -> Any:
+        """The result with the chosen k: `path_`, or its element if `path_` has a result for each k, or None.
+
+        It is None if `path_` has a result for each k, and k_ is the number of the forced features.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.path_, tuple):
+            return self.path_
+        position = self.k_ - int(self.sizes_[0])
+        return self.path_[position - 1] if position else None
+
+    def predict(self, X: Any) -> Any:
+        """Predict y for X (n, d) by the model with the coefficients `coef_` and `intercept_`.
+
+        Returns numbers (n,) or (n, q); for the logistic loss the labels (n,), for the Poisson loss the means.
+        """
+        eta = self._linear_predictor(X)
+        if self.loss == "logistic":
+            return self.classes_[(eta > 0).astype(np.intp)]
+        with np.errstate(over="ignore"):
+            return np.exp(eta) if self.loss == "poisson" else eta
+
+    @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities (n, 2) of the two labels in `classes_`, for the logistic loss only."""
+        eta = self._linear_predictor(X)
+        return np.column_stack([expit(-eta), expit(eta)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the prediction; for the logistic loss the accuracy, for the Poisson loss D².
+
+        D² is the share of the deviance that is explained. `sample_weight` (n,) weighs the rows.
+        """
+        prediction = self.predict(X)
+        if self.loss == "logistic":
+            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
+        if self.loss == "squared":
+            return float(r2_score(y, prediction, sample_weight=sample_weight))
+        floats = np.finfo(np.float64)
+        mean = np.clip(prediction, floats.tiny, floats.max)
+        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))
+
+    def _linear_predictor(self, X: Any) -> FloatArray:
+        """Return the linear predictor of the model, (n,) or (n, q), for X (n, d)."""
+        check_is_fitted(self)
+        X, S = self._check_rows(X), self.selected_
+        return np.asarray(X[:, S] @ self.coef_.T[S] + self.intercept_)
+
+    def _check_rows(self, X: Any) -> Any:
+        """Return rows X that have the columns of the fit, after scikit-learn has checked them."""
+        return _common.validate_columns(
+            self, X, accept_sparse="csc", dtype=[np.float64, np.float32], reset=False
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self._several and self.loss == "squared"
+        tags.target_tags.multi_output = self._several
         tags.target_tags.positive_only = self.loss == "poisson"
-        tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
+        if self.loss == "logistic":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
@@ -168,13 +223,12 @@ class PathSelector(  # type: ignore[misc]
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         _paths.check_loss(self, y)
-        X, y = validate_data(
+        X, y = _common.validate_columns(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
-        several = self._several and self.loss == "squared"
         y, self.classes_ = _paths.encode(
-            _paths.as_outputs(y, type(self).__name__, several), self.loss, X.dtype
+            _paths.as_outputs(y, type(self).__name__, self._several), self.loss, X.dtype
         )
         n, d = X.shape
         names = _common.names_of(self)
@@ -222,6 +276,11 @@ class PathSelector(  # type: ignore[misc]
             if k > p:
                 of = "n_features" if task.groups is None else "n_groups"
                 raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={p}")
+        if params and rule not in CROSS_VALIDATED and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit takes {', '.join(params)} only for cross-validation, with n_features_to_select='cv' or "
+                f"'cv_1se'; got {given!r}"
+            )
         if k < f:
             raise ValueError(f"forced features count in n_features_to_select: got {f} of them and {k}")
         most = k
@@ -401,25 +460,26 @@ def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: 
     standard error.
     """
     for number, split in enumerate(splits):
-        _check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
-    folds = Parallel(n_jobs=selector.n_jobs)(delayed(_fold)(selector, task, split, k) for split in splits)
+        check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
+    folds = Parallel(n_jobs=selector.n_jobs)(
+        delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         return summarize(folds, len(task.forced))
 
 
-def _fold(selector: PathSelector, task: Task, split: Split, k: int) -> Fold:
-    """Return the errors on the test rows of the models of a path that is fitted to the training rows.
+def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fold:
+    """Return the errors on the test rows `outer` of the models of a path fitted to the training rows `inner`.
 
     If the path ends early, its last model is also used for the larger numbers of features.
     """
-    inner, outer = (task.rows(rows) for rows in split)
     w = np.ones(len(outer.y)) if outer.weight is None else np.asarray(outer.weight, np.float64)
 
     def error(prediction: Any) -> float:
         return float(np.average(outer.errors(prediction), weights=w))
 
-    sizes = k - len(task.forced) + 1
-    models = selector._path(inner, max(k, 1), None, None).models[:sizes]
+    sizes = k - len(inner.forced) + 1
+    models = selector._path(inner, min(max(k, 1), inner.units), None, None).models[:sizes]
     found = [error(model.predict(outer.X)) for model in models]
     found += [found[-1]] * (sizes - len(found))
     return Fold(float(w.sum()), np.array(found), error(inner.mean_prediction()))
@@ -442,7 +502,7 @@ def _check_classes(y: FloatArray, classes: Any) -> None:
         )
 
 
-def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
+def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
     """Raise ValueError if a fold cannot be used.
 
     This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.

@@ -15,7 +15,6 @@ from joblib import Parallel, delayed
 from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators import _common
 from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
@@ -185,11 +184,10 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
-        **params : metadata that the splitter requests (with metadata routing).
+        **params : arguments of the `split` method of `cv`, such as groups.
 
         Returns the estimator. Raises ValueError if the data are invalid.
         """
-        _raise_for_params(params, self, "fit")
         data = Observations.of_fit(self, X, y, sample_weight, by_rows=True)
         if hasattr(self.precompute, "__array__"):
             message = (

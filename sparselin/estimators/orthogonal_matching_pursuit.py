@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn import linear_model
 from sklearn.base import _fit_context
-from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators import _common
 from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
@@ -148,12 +147,11 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
-        **params : metadata that the splitter requests (with metadata routing).
+        **params : arguments of the `split` method of `cv`, such as groups.
 
         Returns the estimator. Raises ValueError if the data are invalid or `max_iter` exceeds the number of
         features. Warns (RuntimeWarning) if `max_iter` was given and the path of a fold is shorter.
         """
-        _raise_for_params(params, self, "fit")
         data = Observations.of_fit(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
         n, d = data.X.shape
         most = self.max_iter or min(max(int(0.1 * d), 5), d)

@@ -9,8 +9,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 import sparselin as sl
-from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
+from sparselin.estimators._paths import (
+    LinearFit,
+    ModelPath,
+    Sets,
+    Task,
+    Watch,
+    along,
+    along_groups,
+    along_loss,
+    until,
+)
 from sparselin.estimators._selector import PathSelector
+from sparselin.results import IndexArray, LassoPath, Status
+from sparselin.selection.methods import last_within, path_beyond, refit
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -60,6 +72,8 @@ class OMPSelector(PathSelector):
     fit_intercept : whether every model has an intercept.
     standardize : whether to divide the columns by their standard deviations before selection. If not, long
         columns have an advantage.
+    positive : whether the coefficients must be ≥ 0, except those of forced features, as in `sparselin.omp`.
+        It needs the squared loss, one output and no `groups`.
     max_features : the length of the longest path. By default it is the number or fraction that
         `n_features_to_select` gives, or with `tol` all features. For criteria and cross-validation the
         default is 30 in addition to the forced features, but less than half the number of (training) rows.
@@ -114,17 +128,24 @@ class OMPSelector(PathSelector):
     (['high', 'low'], ['bmi', 'bp', 's5'])
     """
 
-    _several = True
-
     groups: Any = None
     loss: str = "squared"
     standardize: bool = False
+    positive: bool = False
+
+    @property
+    def _several(self) -> bool:  # type: ignore[override]
+        return self.loss == "squared" and not self.positive
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        if self.positive and (task.loss != "squared" or task.groups is not None):
+            given = f"loss={task.loss!r} and {'no ' * (task.groups is None)}groups"
+            raise ValueError(f"positive=True needs loss='squared' and groups=None; got {given}")
         if task.loss != "squared":
             return along_loss(task, k, tol, watch)
         if task.groups is None and task.y.ndim == 1:
-            return along(sl.omp, task.problem(), task.forced, k, watch, tol=tol)
+            options: dict[str, Any] = {"tol": tol, "positive": self.positive}
+            return along(sl.omp, task.problem(), task.forced, k, watch, **options)
         return along_groups(task, k, tol, watch)
 
 
@@ -134,7 +155,7 @@ class OLSSelector(PathSelector):
     Each step adds the feature that reduces the residual most. Scaling a column does not change the selection.
 
     The parameters, attributes, errors and warnings are those of `OMPSelector`, with two differences: y must
-    be a vector, and there are no `groups`, `standardize` or `loss`.
+    be a vector, and there are no `groups`, `standardize`, `positive` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -144,6 +165,48 @@ class OLSSelector(PathSelector):
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         return along(sl.ols, task.problem(), task.forced, k, watch, tol=tol)
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class LassoSelector(PathSelector):
+    """A selector that follows the path of the LASSO, with least squares on the features of its solutions.
+
+    Model k has the features of the last solution before the path (`sparselin.lasso_path`) first has more than
+    k features. So the models need not be nested, and model k can have fewer than k features. Criteria,
+    errors, `coef_` and `intercept_` are those of least squares on these features, without the penalty.
+
+    standardize : whether the penalty refers to the coefficients of standardized columns.
+    path_ : a tuple of `SelectionPath`, least squares on the features of the models s + 1, s + 2, …, in the
+        order in which the features entered; s features are forced.
+    lasso_path_ : the `LassoPath`, to the first solution with more features than the last model.
+
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
+    differences: y must be a vector, and there are no `groups`, `positive` or `loss`.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> LassoSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's3', 's5']
+    """
+
+    standardize: bool = False
+
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        steps, f = Sets(task, tol, watch), len(task.forced)
+        lasso = path_beyond(steps.problem, k - f, task.forced.tolist())
+        most = min(k, f + max(len(active) for active in lasso.active))
+        orders = [[*task.forced, *last_within(lasso, t)[0]] for t in range(most - f + 1)]
+        steps.each(lambda t: refit(steps.problem, orders[t - f]), most)
+        if most < k:
+            steps.end(Status.NO_CORRELATION if steps.models[-1].residual else Status.EXACT_FIT)
+        return steps.path()._replace(result=(lasso, *steps.results))
+
+    def _attributes(self, result: Any, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
+        found = super()._attributes(result, model, k, kept)
+        paths = found["path_"]
+        if paths and isinstance(paths[0], LassoPath):  # not during the fit
+            found |= {"lasso_path_": paths[0], "path_": paths[1:]}
+        return found
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

@@ -126,7 +126,7 @@ def initial_intercept(loss: Loss, y: FloatArray, weight: FloatArray) -> float:
     mean = float(weight @ y / weight.sum())
     if loss is LOGISTIC and not 0 < mean < 1:
         raise ValueError(
-            f"y must hold both labels in rows of positive weight; got only {int(mean)}, for which the best "
+            f"y must hold both classes in rows of positive weight; got only {int(mean)}, for which the best "
             "intercept is infinite. Add rows with the other label, or use intercept=False."
         )
     if loss is POISSON and not 0 < mean < np.inf:

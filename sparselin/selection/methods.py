@@ -13,6 +13,7 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
+from sparselin.validation import Columns
 
 
 class SelectionData(NamedTuple):
@@ -106,8 +107,8 @@ def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = 
     problem, f = data.problem(rows), len(data.forced)
     if method == "lasso":
         first = problem.indices(data.forced, "forced").tolist()
-        lasso = _path_beyond(problem, k - f, data.forced)
-        orders = [(*first, *_last_within(lasso, most)[0]) for most in range(k - f + 1)]
+        lasso = path_beyond(problem, k - f, data.forced)
+        orders = [(*first, *last_within(lasso, most)[0]) for most in range(k - f + 1)]
         paths = {order: refit(problem, order) for order in dict.fromkeys(orders)}
         return [Model(paths[order], len(order)) for order in orders]
     path = PURSUITS[method](problem, max(k, 1), data.forced, seed)
@@ -145,21 +146,22 @@ METHODS = {
 def _select_by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
     """Select the features of the last solution on the LASSO path before the path first has more than k."""
     k, first = problem.budget(k, forced)
-    path = _path_beyond(problem, k - len(first), forced)
-    S, lam, i = _last_within(path, k - len(first))
+    path = path_beyond(problem, k - len(first), forced)
+    S, lam, i = last_within(path, k - len(first))
     order = [*first.tolist(), *S]
     dense = np.zeros(problem.n_features, path.coef_path.dtype)
     dense[path.features] = path.coef_path[i]
-    status = Status.COMPLETED if path.status is Status.STOPPED else path.status
-    return Selected(path, refit(problem, order), status, np.array([np.nan] * len(first) + lam), dense[order])
+    entry = np.array([np.nan] * len(first) + lam)
+    return Selected(path, refit(problem, order), path.status, entry, dense[order])
 
 
-def _path_beyond(problem: sl.Problem, most: int, forced: tuple[str, ...]) -> LassoPath:
+def path_beyond(problem: sl.Problem, most: int, forced: Columns) -> LassoPath:
     """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
-    return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
+    path = sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
+    return dataclasses.replace(path, status=Status.COMPLETED) if path.status is Status.STOPPED else path
 
 
-def _last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
+def last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
     """Find the last solution before the path first has more than `most` features that are not forced.
 
     Returns the features of this solution in the order in which they entered, the λ at which each entered, and
