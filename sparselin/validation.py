@@ -306,9 +306,13 @@ def _position(label: str, names: Names, name: str) -> int:
         return names.index(label)
     if label in names:
         raise ValueError(f"{name} has {label!r}, the name of {names.count(label)} columns. Use indices")
+    raise ValueError(f"{name} must hold names of columns; there is no column {label!r}.{hint(label, names)}")
+
+
+def hint(label: str, names: Sequence[str]) -> str:
+    """Return a sentence with the name of a column that is close to the label, or else with all names."""
     close = difflib.get_close_matches(label, names, 1)
-    hint = f" Did you mean {close[0]!r}?" if close else f" X has {_some(names)}."
-    raise ValueError(f"{name} must hold names of columns; there is no column {label!r}.{hint}")
+    return f" Did you mean {close[0]!r}?" if close else f" X has {_some(names)}."
 
 
 def _some(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
 
+from sparselin import plots
 from sparselin.estimators import LassoSelector, OMPSelector, cross_validate
 
 # Predictions and scores
@@ -91,6 +92,20 @@ def test_models_of_the_lasso_path(rng):
     kkt = X.T @ (y - found.lasso_path_.predict(X, lam))
     assert np.abs(np.delete(kkt, [0, 5])).max() == pytest.approx(lam)
     assert found.at(0).result_ is None
+
+
+@each_selector
+def test_the_picture_of_a_selector(selector):
+    found = make(selector, 3, max_features=5)
+    refuses(f"a fitted selector, or one of .* got {selector.__name__}", plots.show, found, error=TypeError)
+    shown = plots.show(found.fit(FRAME, TARGET))
+    want = plots.show(getattr(found, "lasso_path_", found.result_))
+    assert {text.get_text() for text in shown.texts} - {"selected: 3"} == {
+        text.get_text() for text in want.texts
+    }
+    levels = [line.get_ydata()[0] for line in shown.lines if line.get_linestyle() == "--"]
+    assert (2.5 in levels) == (not isinstance(found.path_, tuple))
+    plots.close("all")
 
 
 # The cross-validation of a whole pipeline

@@ -300,7 +300,7 @@ def test_the_choice_of_nu():
 
 def test_stability():
     found = sl.stability_selection(NAMED, 3, forced=["e"], threshold=0.6, pairs=10)
-    ax, selected = plots.show(found), found.selected().tolist()
+    ax, selected = plots.show(found), found.selected_indices().tolist()
     assert 1 < len(selected) < 5
     for j in selected:
         points = line(ax, NAMES[j].replace("$", r"\$"))

@@ -283,6 +283,7 @@ def test_the_table_and_the_frame():
     hat = found.frequencies
     assert frame["name"].tolist() == [f"c{j}" for j in frame["index"]]
     assert frame["frequency"].tolist() == sorted(hat[-1][hat[-1] > 0], reverse=True)
+    assert found.selected().tolist() == [f"c{j}" for j in found.selected_indices()]
     assert frame["forced"].tolist() == (frame["index"] == 8).tolist()
     for j, since in zip(frame["index"], frame["stable_from"], strict=True):
         above = np.flatnonzero(hat[:, j] >= 0.75)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparselin import results
+from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.flow import flow
 from sparselin.plots.networks import attention, lassonet, ranking
@@ -14,7 +15,7 @@ from sparselin.plots.points import descent, dual_projection
 from sparselin.plots.resampling import stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
-from sparselin.plots.style import Axes
+from sparselin.plots.style import GREY, Axes
 from sparselin.plots.window import first_entry
 
 # class ↦ the function that draws it; a subclass without an entry uses that of its base class
@@ -44,11 +45,15 @@ PICTURES: dict[type, Callable[..., Axes]] = {
 
 
 def show(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw a result of any class, with the feature names that it has.
+    """Draw a result of any class, or the path of a fitted selector, with the feature names that it has.
+
+    On the path of a selector a dashed line follows the last selected feature. For the errors of its
+    cross-validation see `cross_validation`.
 
     Parameters
     ----------
-    result : the result of a method: a path, a subset, an interval, …
+    result : the result of a method: a path, a subset, an interval, …; or a fitted selector. A selector with a
+        result for each k shows the result with the chosen k, and `LassoSelector` shows `lasso_path_`.
     ax : where to draw; a new figure if None. Some pictures put a second panel on the right, inside the same
         area.
 
@@ -59,7 +64,7 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    TypeError : `result` is of a class that has no picture.
+    TypeError : `result` is of a class that has no picture, or a selector that is not fitted.
 
     >>> import sparselin as sl
     >>> show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2)).get_xlabel()
@@ -68,5 +73,12 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
     for kind in type(result).__mro__:
         if kind in PICTURES:
             return PICTURES[kind](result, ax=ax)
+    path = getattr(result, "lasso_path_", getattr(result, "result_", getattr(result, "path_", None)))
+    if path is not None:  # of an estimator
+        ax, k = show(path, ax=ax), getattr(result, "k_", 0)
+        if PICTURES.get(type(path)) is selection and 0 < k < len(path):
+            ax.axhline(k - 0.5, color=GREY, linestyle="--", linewidth=1.2)
+            style.write_near(ax, f"selected: {k}", (ax.get_xlim()[0], k - 0.5), (4, 3), color=GREY)
+        return ax
     known = ", ".join(kind.__name__ for kind in PICTURES)
-    raise TypeError(f"result must be one of {known}; got {type(result).__name__}")
+    raise TypeError(f"result must be a fitted selector, or one of {known}; got {type(result).__name__}")

@@ -36,7 +36,7 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     )
     frequencies, t = found.frequencies, np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
-    selected = found.selected()
+    selected = found.selected_indices()
     shown = selected[: max(labels, 0)]
     below = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), selected)
     below = below[np.lexsort((-paths[below].sum(axis=1), -paths[below, -1]))]

@@ -6,7 +6,6 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -19,6 +18,7 @@ from sparselin.validation import (
     check_design,
     check_finite,
     frame_names,
+    hint,
     to_array,
 )
 
@@ -263,10 +263,19 @@ def combine(
 ) -> FloatArray:
     """Compute intercept + X_J·coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
 
-    Raises ValueError if X does not have n_features columns, has other names than the fit, or has NaN or
-    infinity in a column J.
+    If X and the fit have names, the columns J of X are found by their names, and X needs no other columns.
+
+    Raises ValueError if X lacks a column J or has two of this name, has NaN or infinity in a column J, or has
+    no names and not n_features columns.
     """
-    _check_same_columns(frame_names(X), names)
+    now = frame_names(X)
+    if now is not None and names is not None and (now != names or len(set(now)) == len(now)):
+        then, names = names, tuple(names[j] for j in columns)
+        for name in names:
+            _check_column(name, now, then)
+        if not names:
+            return np.asarray(np.zeros((len(X), 0), coef.dtype) @ coef + intercept)
+        X, columns, n_features = X[list(names)], np.arange(len(names)), len(names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
     if X.shape[1] != n_features:
         raise ValueError(f"X must have {n_features} columns, as in the fit; got shape {X.shape}")
@@ -276,25 +285,15 @@ def combine(
     return np.asarray(block @ coef + intercept)
 
 
+def _check_column(name: str, now: tuple[str, ...], then: tuple[str, ...]) -> None:
+    """Raise ValueError unless a frame with the names `now`, and the fit (`then`), have one column `name`."""
+    if name not in now:
+        raise ValueError(f"X must have the column {name!r} of the fit.{hint(name, now)}")
+    if (count := max(now.count(name), then.count(name))) > 1:
+        raise ValueError(f"X must have one column {name!r}; got {count}. Pass X as for the fit, or an array")
+
+
 def _complex(X: Any) -> Any:
     """Check an X that may be complex, for a prediction with complex coefficients, and return X."""
     X = X if hasattr(X, "tocsc") else to_array(X, "X")
     return check_design(X.real) + 1j * check_design(X.imag) if X.dtype.kind == "c" else check_design(X)
-
-
-def _check_same_columns(now: Names, then: Names) -> None:
-    """Check that the names of a frame, `now`, are those of the fit, `then`, in the same order.
-
-    If one of the two is None, nothing is compared.
-    """
-    if now is None or then is None or now == then:
-        return
-    j, (ours, theirs) = next((j, pair) for j, pair in enumerate(zip_longest(now, then)) if pair[0] != pair[1])
-    here = "missing" if ours is None else repr(ours)
-    there = f"the fit had {len(then)} columns" if theirs is None else f"it was {theirs!r}"
-    todo = (
-        "Pass X[list(result.names)], which has them in that order."
-        if set(then) <= set(now) and len(set(then)) == len(then)
-        else "Prepare X as for the fit, or pass an array without names."
-    )
-    raise ValueError(f"X must have the columns of the fit: column {j} is {here}; {there}. {todo}")

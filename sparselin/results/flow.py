@@ -162,8 +162,8 @@ class FlowPath(FittedPath):
     def predict(self, X: Any, tau: ArrayLike) -> FloatArray:
         """Predict the response, intercept + Xβ(τ), for X (n, d): (n,) at one τ, (n, q) at q values of τ.
 
-        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or if a column of
+        X may have any form that a fit takes. Of a frame with names, the columns of `features` are read by
+        their names. Raises ValueError if X has another shape or lacks such a column, or if a column of
         `features` holds NaN or infinity. Also raises the errors of `at`.
         """
         i = self._interval(self._times(tau))

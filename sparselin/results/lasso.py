@@ -105,8 +105,8 @@ class LassoPath(FittedPath):
     def predict(self, X: Any, lam: ArrayLike) -> FloatArray:
         """Predict the response, intercept + Xβ(λ), for X (n, d): (n,) at one λ, (n, q) at q values of λ.
 
-        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or if a column of
+        X may have any form that a fit takes. Of a frame with names, the columns of `features` are read by
+        their names. Raises ValueError if X has another shape or lacks such a column, or if a column of
         `features` holds NaN or infinity. Also raises the errors of `at`.
         """
         coef, intercept = self._between(self.coef_path, lam), self._between(self.intercept, lam)

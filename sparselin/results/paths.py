@@ -154,9 +154,9 @@ class SelectionPath(Steps):
         """Predict the response (m,) for X (m, d) by the model on the first t selected features.
 
         The prediction is intercept + X_S·coef, where S are the first t selected features, by default all. X
-        may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if
-        a column of S holds NaN or infinity.
+        may have any form that a fit takes. Of a frame with names, the columns of S are read by their names.
+        Raises ValueError if X has another shape or lacks such a column, if t is out of range, or if a column
+        of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)

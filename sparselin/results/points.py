@@ -95,8 +95,8 @@ class DescentResult(Named):
     def predict(self, X: Any) -> FloatArray:
         """Predict the response (m,) for X (m, d): intercept + X·coef.
 
-        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or holds NaN or infinity.
+        X may have any form that a fit takes. The columns of a frame with names are read by their names.
+        Raises ValueError if X has another shape or lacks such a column, or holds NaN or infinity.
         """
         d = len(self.coef)
         return combine(X, np.arange(d), self.coef, self.intercept, d, self.names)

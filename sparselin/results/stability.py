@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, number
@@ -83,8 +86,16 @@ class StabilitySelection(Named):
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
-    def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
-        """Return the stable features (Π̂ ≥ τ at t), forced ones included, the most frequent first.
+    def selected(self, t: int | None = None, threshold: float | None = None) -> NDArray[Any]:
+        """Return the names of the stable features (Π̂ ≥ τ at t), or their indices if X has no names.
+
+        See `selected_indices` for their order, the parameters and the errors.
+        """
+        J = self.selected_indices(t, threshold)
+        return J if self.names is None else np.array(self._names_of(J), str)
+
+    def selected_indices(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
+        """Return the indices of the stable features (Π̂ ≥ τ at t), forced ones included, most frequent first.
 
         Π̂ is the share of halves on which a feature is among the first t of the path.
 
@@ -132,7 +143,7 @@ class StabilitySelection(Named):
         return self.threshold if threshold is None else check_threshold(threshold)
 
     def _headline(self) -> str:
-        chosen = f"{len(self.selected())} of {self.n_features} features with Π̂ ≥ {self.threshold:g}"
+        chosen = f"{len(self.selected_indices())} of {self.n_features} features with Π̂ ≥ {self.threshold:g}"
         return f"{chosen} at k = {self.k}, {self.method}, {self.pairs} pairs, {self.status.name}"
 
     def _table(self) -> Table:

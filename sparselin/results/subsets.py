@@ -77,9 +77,9 @@ class SubsetResult(Named):
     def predict(self, X: Any) -> FloatArray:
         """Predict the response (m,) for X (m, d): intercept + X_S·coef, where S is the selected set.
 
-        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, or if a column of S holds
-        NaN or infinity.
+        X may have any form that a fit takes. Of a frame with names, the columns of S are read by their names.
+        Raises ValueError if X has another shape or lacks such a column, or if a column of S holds NaN or
+        infinity.
         """
         return combine(X, self.support, self.coef, self.intercept, self.n_features, self.names)
 
