@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
@@ -20,16 +19,9 @@ from sparselin.validation import check_same_rows
 
 
 def cross_validate(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    cv: Any = 10,
-    groups: Any = None,
-    sample_weight: Any = None,
-    n_jobs: int | None = None,
-    progress: Callable[[Fold], Any] | None = None,
-) -> CrossValidation:
+    model: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None, sample_weight: Any = None,
+    n_jobs: int | None = None, progress: Callable[[Fold], Any] | None = None,
+) -> CrossValidation:  # fmt: skip
     """Cross-validate a selector, or a pipeline that ends in a selector, for each number k of features.
 
     For each fold all steps, such as imputation, encoding, scaling and selection, are fitted on the other
@@ -91,8 +83,7 @@ def cross_validate(
         folds.append(fold)
         if progress is not None:
             progress(fold)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return summarize(folds, len(task.forced))
+    return summarize(folds, len(task.forced))
 
 
 def _fit_steps(head: Pipeline, X: Any, y: Any) -> Any:

@@ -90,10 +90,13 @@ def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: i
         yield Fold(float(w.sum()), np.array(errors), float(np.average((y - mean) ** 2, weights=w)))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:
     """Combine the errors of at least two folds into the error for each number of features t ≥ f.
 
     f : the number of forced features.
+
+    An error that overflows has no standard error.
     """
     weight = np.array([fold.weight for fold in folds])
     errors = np.array([fold.errors for fold in folds])
