@@ -74,17 +74,20 @@ def test_models_of_the_lasso_path(rng):
     """Features leave this path: the models are not nested. Excluded columns keep their numbers."""
     X = rng.standard_normal((40, 30))
     y = X[:, 2] - X[:, 7] - 0.1 * X[:, 3] + 0.05 * rng.standard_normal(40)
-    X[:, 3] = X[:, 2] - X[:, 7] + 0.3 * X[:, 3]  # enters first, and leaves: its final coefficient is about −1/3
-    found = LassoSelector(12, exclude=[0, 5]).fit(X, y)
+    X[:, 3] = (
+        X[:, 2] - X[:, 7] + 0.3 * X[:, 3]
+    )  # enters first, and leaves: its final coefficient is about −1/3
+    found = LassoSelector(13, forced=[9], exclude=[0, 5]).fit(X, y)
     kept = np.delete(np.arange(30), [0, 5])
-    for at in map(found.at, range(1, 13)):
-        assert sorted(at.selected_) == sorted(kept[refitted_lasso(X[:, kept], y, at.k_).support])
+    for at in map(found.at, range(2, 14)):
+        assert sorted(at.selected_) == sorted(kept[refitted_lasso(X[:, kept], y, at.k_, forced=[7]).support])
         assert at.result_.support.tolist() == at.selected_.tolist()
-    assert not set(found.at(1).selected_) <= set(found.selected_)
-    lam = found.lasso_path_.knots[-1]
-    kkt = X[:, kept].T @ (y - found.lasso_path_.predict(X, lam))
+    assert not set(found.at(2).selected_) <= set(found.selected_)
+    lasso, lam = found.lasso_path_, found.lasso_path_.knots[-1]
+    assert set(lasso.features) == {*lasso.forced, *np.concatenate(lasso.active)} > {9, 2, 3}
+    kkt = X[:, kept].T @ (y - lasso.predict(X, lam))
     assert np.abs(kkt).max() == pytest.approx(lam)
-    assert found.at(0).result_ is None
+    assert found.at(1).result_ is None
     X[:, 2] = X[:, 1] - X[:, 0]
     warns("ended with k=2, before it reached k=3: no column reduces", LassoSelector(3).fit, X[:, :3], y)
 

@@ -286,8 +286,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """Return the folds. They are stratified if y has classes and `cv` is a number."""
-        _check_classes(task.y, self.classes_)
-        one_hot = _is_one_hot(task.y)
+        _paths.check_classes(task.y, self.classes_)
+        one_hot = _paths.is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
         folds = self._splits(dataclasses.replace(task, y=labels), params, stratified=stratified)
@@ -450,11 +450,9 @@ def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: 
     A unit is a feature or a group of features, and f of the units are forced.
     """
     for number, split in enumerate(splits):
-        check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
-    folds = Parallel(n_jobs=selector.n_jobs)(
-        delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits
-    )
-    return summarize(folds, len(task.forced))
+        _paths.check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
+    jobs = (delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits)
+    return summarize(Parallel(n_jobs=selector.n_jobs)(jobs), len(task.forced))
 
 
 def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fold:
@@ -472,47 +470,3 @@ def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fol
     found = [error(model.predict(outer.X)) for model in models]
     found += [found[-1]] * (sizes - len(found))
     return Fold(float(w.sum()), np.array(found), error(inner.mean_prediction()))
-
-
-def _is_one_hot(y: FloatArray) -> bool:
-    """Return whether the rows of y (n, q) are unit vectors."""
-    return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
-
-
-def _check_classes(y: FloatArray, classes: Any) -> None:
-    """Raise ValueError if a class occurs only once, in a one-hot y or in a y with two classes."""
-    each = y if classes is None else np.column_stack([1 - y, y])
-    once = np.flatnonzero(each.sum(axis=0) == 1)
-    if _is_one_hot(each) and len(once):
-        seen = f"column {int(once[0])}" if classes is None else repr(classes.tolist()[once[0]])
-        raise ValueError(
-            f"y has a class that occurs only once, {seen}: the fold that leaves its row out cannot learn "
-            "the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
-        )
-
-
-def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
-    """Raise ValueError if a fold cannot be used.
-
-    This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.
-
-    where : the name of the fold, for the message.
-    """
-    most = len(train) - task.intercept
-    if k > most:
-        raise ValueError(
-            f"max_features={k} is too large for {where}: its {len(train)} training rows have rank at most "
-            f"{most}{' besides the intercept' if task.intercept else ''}. Decrease max_features, or pass a "
-            "cv that leaves fewer rows out."
-        )
-    weight = task.weight
-    if weight is not None and not (weight[train].any() and weight[test].any()):
-        raise ValueError(
-            f"all training rows or all test rows of {where} have sample_weight zero; shuffle the rows"
-        )
-    y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
-    if np.all(y == y[0]):
-        raise ValueError(
-            f"y is constant on the {len(train)} training rows of {where}, so nothing can be selected. If the "
-            "rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
-        )

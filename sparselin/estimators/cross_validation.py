@@ -12,8 +12,8 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sparselin.estimators._common import Split
-from sparselin.estimators._paths import Task
-from sparselin.estimators._selector import PathSelector, check_fold, fold_errors
+from sparselin.estimators._paths import Task, check_fold
+from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
 from sparselin.validation import check_same_rows
 
@@ -75,11 +75,9 @@ def cross_validate(
     for number, split in enumerate(splits):
         check_fold(task, split[0], split[1], 0, f"fold {number + 1} of {len(splits)}")
     selector.cv, task = None, dataclasses.replace(task, X=None)  # neither is needed in the folds
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fold)(head, selector, X, y, task, split, k) for split in splits
-    )
+    jobs = (delayed(_fold)(head, selector, X, y, task, split, k) for split in splits)
     folds = []
-    for fold in done:
+    for fold in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         folds.append(fold)
         if progress is not None:
             progress(fold)

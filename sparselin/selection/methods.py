@@ -13,7 +13,6 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
-from sparselin.validation import Columns
 
 
 class SelectionData(NamedTuple):
@@ -155,7 +154,7 @@ def _select_by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Se
     return Selected(path, refit(problem, order), path.status, entry, dense[order])
 
 
-def path_beyond(problem: sl.Problem, most: int, forced: Columns) -> LassoPath:
+def path_beyond(problem: sl.Problem, most: int, forced: Any) -> LassoPath:
     """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
     path = sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
     return dataclasses.replace(path, status=Status.COMPLETED) if path.status is Status.STOPPED else path
