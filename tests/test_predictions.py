@@ -100,7 +100,7 @@ def test_new_rows_come_in_any_form(predict):
 
 
 def reads(predict, j):
-    """Whether the prediction reads column j, so that NaN is refused there."""
+    """Return whether the prediction reads column j, so that NaN is refused there."""
     with contextlib.suppress(ValueError):
         return predict(np.where(np.arange(6) == j, np.nan, X)) is None
     return True
