@@ -27,9 +27,9 @@ def refitted_lasso(X, y, k, *, forced=(), intercept=True):
     A = np.column_stack([np.ones(len(y)), X[:, list(forced)]])
     rest = [v - A @ np.linalg.lstsq(A, v, rcond=None)[0] for v in (X, y)]
     rest[0][:, list(forced)] = 0
-    coefs = lars_path(*rest, method="lasso")[2]
-    many = np.flatnonzero(np.count_nonzero(coefs, axis=0) > k - len(forced))
-    support = [*forced, *np.flatnonzero(coefs[:, many[0] - 1 if len(many) else -1])]
+    coefs = np.abs(lars_path(*rest, method="lasso")[2])
+    many = np.flatnonzero(np.count_nonzero(coefs[:, 1:] + coefs[:, :-1], axis=0) > k - len(forced))
+    support = [*forced, *np.flatnonzero(coefs[:, many[0] if len(many) else -1])]
     line = LinearRegression().fit(X[:, support], y)
     r2 = line.score(X[:, support], y)
     return SimpleNamespace(support=support, coef=line.coef_, intercept=line.intercept_, r2=r2)

@@ -1,5 +1,6 @@
 """R² and predictions of results, and the LASSO path at other levels."""
 
+import contextlib
 import pickle
 import re
 
@@ -100,11 +101,9 @@ def test_new_rows_come_in_any_form(predict):
 
 def reads(predict, j):
     """Return whether the prediction reads column j, so that NaN is refused there."""
-    try:
-        predict(np.where(np.arange(6) == j, np.nan, X))
-    except ValueError:
-        return True
-    return False
+    with contextlib.suppress(ValueError):
+        return predict(np.where(np.arange(6) == j, np.nan, X)) is None
+    return True
 
 
 @pytest.mark.parametrize("predict", PREDICT.values(), ids=PREDICT)
@@ -118,12 +117,8 @@ def test_new_rows_have_the_columns_that_are_read(predict):
     refuses("Did you mean '高さs'", predict, FRAME.rename(columns={"高さ": "高さs"}))
     turned = FRAME[list(NAMES[::-1])].assign(more="text")
     turned[[name for name in NAMES if name not in read]] = pandas.Timestamp(0)
-    for form in (
-        turned,
-        turned[read],
-        polars.DataFrame(turned),
-        pandas.concat([turned, turned[["more"]]], axis=1),
-    ):
+    twice = pandas.concat([turned, turned[["more"]]], axis=1)
+    for form in (turned, turned[read], polars.DataFrame(turned), twice):
         np.testing.assert_allclose(predict(form), predict(FRAME), rtol=1e-12)
     for new, words in (
         (X[:, :5], r"X must have 6 columns, as in the fit; got shape \(30, 5\)"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -61,15 +60,9 @@ class RoutesToSplitter:
         params : metadata for the splitter.
         """
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), params
-        known = inspect.signature(cv.split).parameters
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
             metadata = routed.splitter.split
-        elif unknown := [name for name in params if name not in known]:
-            raise TypeError(
-                f"fit must not have the argument {unknown[0]!r}: {type(cv).__name__}.split of cv takes "
-                f"{', '.join(known)}"
-            )
         return list(cv.split(data.X, data.y, **metadata))
 
 

@@ -413,3 +413,47 @@ def number_groups(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArra
         raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
     unique, number = np.unique(labels[kept], return_inverse=True)
     return unique, number
+
+
+def is_one_hot(y: FloatArray) -> bool:
+    """Return whether the rows of y (n, q) are unit vectors."""
+    return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
+
+
+def check_classes(y: FloatArray, classes: Any) -> None:
+    """Raise ValueError if a class occurs only once, in a one-hot y or in a y with two classes."""
+    each = y if classes is None else np.column_stack([1 - y, y])
+    once = np.flatnonzero(each.sum(axis=0) == 1)
+    if is_one_hot(each) and len(once):
+        seen = f"column {int(once[0])}" if classes is None else repr(classes.tolist()[once[0]])
+        raise ValueError(
+            f"y has a class that occurs only once, {seen}: the fold that leaves its row out cannot learn "
+            "the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
+        )
+
+
+def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
+    """Raise ValueError if a fold cannot be used.
+
+    This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.
+
+    where : the name of the fold, for the message.
+    """
+    most = len(train) - task.intercept
+    if k > most:
+        raise ValueError(
+            f"max_features={k} is too large for {where}: its {len(train)} training rows have rank at most "
+            f"{most}{' besides the intercept' if task.intercept else ''}. Decrease max_features, or pass a "
+            "cv that leaves fewer rows out."
+        )
+    weight = task.weight
+    if weight is not None and not (weight[train].any() and weight[test].any()):
+        raise ValueError(
+            f"all training rows or all test rows of {where} have sample_weight zero; shuffle the rows"
+        )
+    y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
+    if np.all(y == y[0]):
+        raise ValueError(
+            f"y is constant on the {len(train)} training rows of {where}, so nothing can be selected. If the "
+            "rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
+        )

@@ -8,6 +8,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -160,10 +161,8 @@ class PathSelector(  # type: ignore[misc]
         It is None if `path_` has a result for each k, and k_ is the number of the forced features.
         """
         check_is_fitted(self)
-        if not isinstance(self.path_, tuple):
-            return self.path_
-        position = self.k_ - int(self.sizes_[0])
-        return self.path_[position - 1] if position else None
+        path, position = self.path_, self.k_ - int(self.sizes_[0])
+        return (None, *path)[position] if isinstance(path, tuple) else path
 
     def predict(self, X: Any) -> Any:
         """Predict y for X (n, d) by the model with the coefficients `coef_` and `intercept_`.
@@ -173,8 +172,8 @@ class PathSelector(  # type: ignore[misc]
         eta = self._linear_predictor(X)
         if self.loss == "logistic":
             return self.classes_[(eta > 0).astype(np.intp)]
-        with np.errstate(over="ignore"):
-            return np.exp(eta) if self.loss == "poisson" else eta
+        # within the floats, so that there is a deviance
+        return np.exp(np.clip(eta.astype(np.float64), -700, 700)) if self.loss == "poisson" else eta
 
     @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
@@ -187,14 +186,8 @@ class PathSelector(  # type: ignore[misc]
 
         D² is the share of the deviance that is explained. `sample_weight` (n,) weighs the rows.
         """
-        prediction = self.predict(X)
-        if self.loss == "logistic":
-            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
-        if self.loss == "squared":
-            return float(r2_score(y, prediction, sample_weight=sample_weight))
-        floats = np.finfo(np.float64)
-        mean = np.clip(prediction, floats.tiny, floats.max)
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))
+        scores = {"logistic": accuracy_score, "poisson": partial(d2_tweedie_score, power=1)}
+        return float(scores.get(self.loss, r2_score)(y, self.predict(X), sample_weight=sample_weight))
 
     def _linear_predictor(self, X: Any) -> FloatArray:
         """Return the linear predictor of the model, (n,) or (n, q), for X (n, d)."""
@@ -204,9 +197,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _check_rows(self, X: Any) -> Any:
         """Return rows X that have the columns of the fit, after scikit-learn has checked them."""
-        return _common.validate_columns(
-            self, X, accept_sparse="csc", dtype=[np.float64, np.float32], reset=False
-        )
+        checks = {"accept_sparse": "csc", "dtype": [np.float64, np.float32], "reset": False}
+        return _common.validate_columns(self, X, **checks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -278,8 +270,7 @@ class PathSelector(  # type: ignore[misc]
                 raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={p}")
         if params and rule not in CROSS_VALIDATED and not get_config()["enable_metadata_routing"]:
             raise ValueError(
-                f"fit takes {', '.join(params)} only for cross-validation, with n_features_to_select='cv' or "
-                f"'cv_1se'; got {given!r}"
+                f"fit takes {', '.join(params)} only if n_features_to_select is 'cv' or 'cv_1se'"
             )
         if k < f:
             raise ValueError(f"forced features count in n_features_to_select: got {f} of them and {k}")
@@ -295,8 +286,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """Return the folds. They are stratified if y has classes and `cv` is a number."""
-        _check_classes(task.y, self.classes_)
-        one_hot = _is_one_hot(task.y)
+        _paths.check_classes(task.y, self.classes_)
+        one_hot = _paths.is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
         folds = self._splits(dataclasses.replace(task, y=labels), params, stratified=stratified)
@@ -456,16 +447,12 @@ def _different_rows(task: Task) -> int:
 def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: int) -> CrossValidation:
     """Return the mean errors on the test rows of models with f, …, k units, from one path for each fold.
 
-    A unit is a feature or a group of features, and f of the units are forced. An error that overflows has no
-    standard error.
+    A unit is a feature or a group of features, and f of the units are forced.
     """
     for number, split in enumerate(splits):
-        check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
-    folds = Parallel(n_jobs=selector.n_jobs)(
-        delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits
-    )
-    with np.errstate(over="ignore", invalid="ignore"):
-        return summarize(folds, len(task.forced))
+        _paths.check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
+    jobs = (delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits)
+    return summarize(Parallel(n_jobs=selector.n_jobs)(jobs), len(task.forced))
 
 
 def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fold:
@@ -483,47 +470,3 @@ def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fol
     found = [error(model.predict(outer.X)) for model in models]
     found += [found[-1]] * (sizes - len(found))
     return Fold(float(w.sum()), np.array(found), error(inner.mean_prediction()))
-
-
-def _is_one_hot(y: FloatArray) -> bool:
-    """Return whether the rows of y (n, q) are unit vectors."""
-    return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
-
-
-def _check_classes(y: FloatArray, classes: Any) -> None:
-    """Raise ValueError if a class occurs only once, in a one-hot y or in a y with two classes."""
-    each = y if classes is None else np.column_stack([1 - y, y])
-    once = np.flatnonzero(each.sum(axis=0) == 1)
-    if _is_one_hot(each) and len(once):
-        seen = f"column {int(once[0])}" if classes is None else repr(classes.tolist()[once[0]])
-        raise ValueError(
-            f"y has a class that occurs only once, {seen}: the fold that leaves its row out cannot learn "
-            "the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
-        )
-
-
-def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
-    """Raise ValueError if a fold cannot be used.
-
-    This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.
-
-    where : the name of the fold, for the message.
-    """
-    most = len(train) - task.intercept
-    if k > most:
-        raise ValueError(
-            f"max_features={k} is too large for {where}: its {len(train)} training rows have rank at most "
-            f"{most}{' besides the intercept' if task.intercept else ''}. Decrease max_features, or pass a "
-            "cv that leaves fewer rows out."
-        )
-    weight = task.weight
-    if weight is not None and not (weight[train].any() and weight[test].any()):
-        raise ValueError(
-            f"all training rows or all test rows of {where} have sample_weight zero; shuffle the rows"
-        )
-    y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
-    if np.all(y == y[0]):
-        raise ValueError(
-            f"y is constant on the {len(train)} training rows of {where}, so nothing can be selected. If the "
-            "rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
-        )

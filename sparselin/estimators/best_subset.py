@@ -135,7 +135,7 @@ class BestSubsetSelector(PathSelector):
     X is made dense.
 
     The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
-    differences: y must be a vector, and there is no `loss`.
+    differences: y must be a vector, and there are no `positive` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)

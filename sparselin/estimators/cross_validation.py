@@ -6,30 +6,22 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sparselin.estimators._common import Split
-from sparselin.estimators._paths import Task
-from sparselin.estimators._selector import PathSelector, check_fold, fold_errors
+from sparselin.estimators._paths import Task, check_fold
+from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
 from sparselin.validation import check_same_rows
 
 
 def cross_validate(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    cv: Any = 10,
-    groups: Any = None,
-    sample_weight: Any = None,
-    n_jobs: int | None = None,
-    progress: Callable[[Fold], Any] | None = None,
-) -> CrossValidation:
+    model: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None, sample_weight: Any = None,
+    n_jobs: int | None = None, progress: Callable[[Fold], Any] | None = None,
+) -> CrossValidation:  # fmt: skip
     """Cross-validate a selector, or a pipeline that ends in a selector, for each number k of features.
 
     For each fold all steps, such as imputation, encoding, scaling and selection, are fitted on the other
@@ -83,16 +75,13 @@ def cross_validate(
     for number, split in enumerate(splits):
         check_fold(task, split[0], split[1], 0, f"fold {number + 1} of {len(splits)}")
     selector.cv, task = None, dataclasses.replace(task, X=None)  # neither is needed in the folds
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fold)(head, selector, X, y, task, split, k) for split in splits
-    )
+    jobs = (delayed(_fold)(head, selector, X, y, task, split, k) for split in splits)
     folds = []
-    for fold in done:
+    for fold in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         folds.append(fold)
         if progress is not None:
             progress(fold)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return summarize(folds, len(task.forced))
+    return summarize(folds, len(task.forced))
 
 
 def _fit_steps(head: Pipeline, X: Any, y: Any) -> Any:

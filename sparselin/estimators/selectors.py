@@ -9,19 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 import sparselin as sl
-from sparselin.estimators._paths import (
-    LinearFit,
-    ModelPath,
-    Sets,
-    Task,
-    Watch,
-    along,
-    along_groups,
-    along_loss,
-    until,
-)
+from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
 from sparselin.estimators._selector import PathSelector
-from sparselin.results import IndexArray, LassoPath, Status
+from sparselin.results import LassoPath, Status
 from sparselin.selection.methods import last_within, path_beyond, refit
 
 
@@ -144,8 +134,7 @@ class OMPSelector(PathSelector):
         if task.loss != "squared":
             return along_loss(task, k, tol, watch)
         if task.groups is None and task.y.ndim == 1:
-            options: dict[str, Any] = {"tol": tol, "positive": self.positive}
-            return along(sl.omp, task.problem(), task.forced, k, watch, **options)
+            return along(sl.omp, task.problem(), task.forced, k, watch, tol=tol, positive=self.positive)
         return along_groups(task, k, tol, watch)
 
 
@@ -198,15 +187,15 @@ class LassoSelector(PathSelector):
         orders = [[*task.forced, *last_within(lasso, t)[0]] for t in range(most - f + 1)]
         steps.each(lambda t: refit(steps.problem, orders[t - f]), most)
         if most < k:
-            steps.end(Status.NO_CORRELATION if steps.models[-1].residual else Status.EXACT_FIT)
+            end = Status.NO_CORRELATION if steps.models[-1].residual else Status.EXACT_FIT
+            steps.end(end if lasso.status is Status.COMPLETED else lasso.status)
         return steps.path()._replace(result=(lasso, *steps.results))
 
-    def _attributes(self, result: Any, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
-        found = super()._attributes(result, model, k, kept)
-        paths = found["path_"]
-        if paths and isinstance(paths[0], LassoPath):  # not during the fit
-            found |= {"lasso_path_": paths[0], "path_": paths[1:]}
-        return found
+    def _attributes(self, result: Any, *model: Any) -> dict[str, Any]:
+        found = super()._attributes(result, *model)
+        if result and isinstance(result[0], LassoPath):  # not during the fit
+            found["lasso_path_"], *found["path_"] = found["path_"]
+        return found | {"path_": tuple(found["path_"])}
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -225,7 +214,7 @@ class SequentialLassoSelector(PathSelector):
         Yasuda, arXiv 2307.07405).
 
     The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
-    differences: y must be a vector, and there are no `groups`.
+    differences: y must be a vector, and there are no `groups` or `positive`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -256,7 +245,7 @@ class SequentialAttentionSelector(PathSelector):
     random_state : the seed of the starting points. If it is an integer, all folds use the same seed.
 
     The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
-    differences: y must be a vector, and there are no `groups` or `loss`.
+    differences: y must be a vector, and there are no `groups`, `positive` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -299,7 +288,7 @@ class DiverseSelector(PathSelector):
     X is made dense.
 
     The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
-    differences: y must be a vector, and there are no `groups` or `loss`.
+    differences: y must be a vector, and there are no `groups`, `positive` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
