@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, Status, result
 from sparselin.results.display import Column, Table, number
@@ -85,7 +84,7 @@ class StabilitySelection(Named):
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
-    def selected(self, t: int | None = None, threshold: float | None = None) -> NDArray[Any]:
+    def selected(self, t: int | None = None, threshold: float | None = None) -> Any:
         """Return the names of the stable features (Π̂ ≥ τ at t), or their indices if X has no names.
 
         See `selected_indices` for their order, the parameters and the errors.

@@ -59,10 +59,13 @@ class CrossValidation:
         return int(np.flatnonzero(self.sizes == t)[0])
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:
     """Combine the errors of at least two folds into the error for each number of features t ≥ f.
 
     f : the number of forced features.
+
+    An error that overflows has no standard error.
     """
     weight = np.array([fold.weight for fold in folds])
     errors = np.array([fold.errors for fold in folds])

@@ -10,7 +10,6 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
-from sparselin.validation import Columns
 
 
 class Selected(NamedTuple):
@@ -67,7 +66,7 @@ PURSUITS: dict[str, Pursuit] = {
 }
 
 
-def path_beyond(problem: sl.Problem, most: int, forced: Columns) -> LassoPath:
+def path_beyond(problem: sl.Problem, most: int, forced: Any) -> LassoPath:
     """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
     path = sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
     return dataclasses.replace(path, status=Status.COMPLETED) if path.status is Status.STOPPED else path
