@@ -122,7 +122,7 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
         ("a;b;y\n1;2\n", [], "line 2 has 2 fields, but the first line has 3"),
         ("a,city,y\n1,Rome,no\n", [], "with --drop city. 'y' is the column to explain: "),
         ("a,y\n1,no\n", [], "not a number. 'y' is the column to explain: encode it as numbers. For "),
-        ("y,a\nno,1\n", ["--target=y"], 'generalized_omp(X, y == \'no\', k, loss="logistic")'),
+        ("y,a\nno,1\n", ["--target=y"], 'generalized_omp(X, y, k, loss="logistic", intercept=True)'),
         ("y\n1\n", [], "needs a column for y and others for X"),
         ("a,y\n", [], "a line for each row"),
         ("", [], "a line that names the columns"),

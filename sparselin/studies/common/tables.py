@@ -89,7 +89,7 @@ class BadTable(Exception):
         if y in self.texts:
             text += (
                 f". {y!r} is the column to explain: encode it as numbers. For two classes, use in Python: "
-                f'sparselin.generalized_omp(X, y == {short(self.texts[y])}, k, loss="logistic")'
+                'sparselin.generalized_omp(X, y, k, loss="logistic", intercept=True)'
             )
         return text if text.endswith("?") else f"{text}."
 
