@@ -118,6 +118,7 @@ def test_a_path_ends_exactly_where_the_data_are_separated(loss, rng):
     ended, groups = 0, np.arange(9) // 3
     for _ in range(60):
         X = rng.integers(-1, 2, (rng.integers(10, 40), 9)) + 0.0
+        X[:, 1] = 1 - X[:, 0]
         y = rng.integers(0, 2, len(X)) * (1 if loss == "logistic" else rng.integers(1, 3))
         y[:2] = 0, 1
         path, signs = select(X, y, 3, groups=groups, loss=loss, intercept=True), LOSSES[loss].signs(y + 0.0)
