@@ -27,7 +27,7 @@ CALLS = {
     "omp, y = 0": lambda X: sl.omp(X, 0 * Y, 3),
     "batch_omp, stopped": lambda X: sl.batch_omp(X, np.outer(Y, [1, 2]), 2, callback=lambda *a: True),
     "explain": lambda X: sl.explain(X, Y, sl.omp(X, Y, 3), 2),
-    "generalized_omp": lambda X: sl.generalized_omp(X, np.round(np.abs(Y)), 3, loss="poisson"),
+    "generalized_omp": lambda X: sl.generalized_omp(X, np.abs(Y).round(), 3, loss="poisson", intercept=True),
     "generalized_omp, separated": lambda X: sl.generalized_omp(
         X, Y > 4, 6, loss="logistic", forced=[2], standardize=True, intercept=False
     ),

@@ -32,6 +32,7 @@ STATE = Kind("state")  # it depends on random numbers, compared only on the same
 WITNESS = Kind("witness")  # one of many, not compared
 DOUBLE = Kind("double")  # a number that is float64 always
 
+LOSS = {"loss": EQUAL, "classes": EQUAL}
 SUBSET = {
     "support": INDICES, "coef": NUMBER(-1, 1), "value": NUMBER, "r2": NUMBER, "diversity": NUMBER(1),
     "gains": NUMBER, "candidates": NUMBER, "moves": WORK, "status": EQUAL, "n_features": EQUAL,
@@ -42,7 +43,7 @@ RESULTS = {
         "support": INDICES, "coef_path": NUMBER(-1, 1), "intercept_path": WITNESS, "lam_star": NUMBER(1, 1),
         "margin": NUMBER, "ties": SET, "active_sets": SET, "weights": STATE, "residual_norm": NUMBER(0, 1),
         "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
-        "standardized": EQUAL, "positive": EQUAL,
+        "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
     sl.StabilitySelection: {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
@@ -55,8 +56,8 @@ RESULTS = {
     sl.GeneralizedPath: {
         "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
         "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,
-        "recession": WITNESS, "loss": EQUAL, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
-        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL,
+        "recession": WITNESS, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
+        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
     sl.BatchSelection: {
         "support": INDICES, "coef": NUMBER(-1, 1), "n_selected": EQUAL, "residual_norms": NUMBER(0, 1),
@@ -70,14 +71,14 @@ RESULTS = {
     sl.LassoPath: {
         "knots": NUMBER(1, 1), "features": WITNESS, "coef_path": WITNESS, "intercept": WITNESS, "r2": NUMBER,
         "active": SET, "forced": INDICES, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
-        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL,
+        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
     sl.FlowPath: {
         "tau": DOUBLE(-1, -1), "s": COLUMN, "s_error": WORK, "features": WITNESS, "coef_path": WITNESS,
         "intercept_path": WITNESS, "residual_norm": NUMBER(0, 1), "r2": NUMBER, "supports": SET,
         "unique": EQUAL, "penalty": WITNESS, "restarted": EQUAL, "forced": INDICES, "status": EQUAL,
         "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL, "standardized": EQUAL,
-        "positive": EQUAL,
+        "positive": EQUAL, **LOSS,
     },
     sl.DualProjection: {
         "u": SAMPLE(0, 1), "coef": COLUMN(-1, 1), "active": SET, "duality_gap": NUMBER(0, 2), "status": EQUAL,

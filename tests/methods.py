@@ -93,13 +93,13 @@ def leave_one_out(X, y, k, **options):
 def logistic(X, y, k, **options):
     """Select for the signs of y, which are labels."""
     labels = y > 0 if hasattr(y, "dtype") else None if y is None else np.asarray(y) > 0
-    return sl.generalized_omp(X, labels, k, loss="logistic", **options)
+    return sl.generalized_omp(X, labels, k, loss="logistic", **{"intercept": True} | options)
 
 
 def poisson(X, y, k, **options):
     """Select for counts: 3 where y > 0 and 1 elsewhere."""
     counts = None if y is None else 1 + 2 * (np.asarray(y) > 0)
-    return sl.generalized_omp(X, counts, k, loss="poisson", **options)
+    return sl.generalized_omp(X, counts, k, loss="poisson", **{"intercept": True} | options)
 
 
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)

@@ -332,7 +332,7 @@ def test_what_needs_rows_refuses():
     X, y, _ = DATA
     problem = sl.compress(parts(X, y))
     for call in (
-        lambda: sl.generalized_omp(problem, None, 2, loss="logistic"),
+        lambda: sl.generalized_omp(problem, None, 2, loss="logistic", intercept=True),
         lambda: sl.stability_selection(problem, k=2),
     ):
         refuses("rows", call, error=TypeError)

@@ -17,6 +17,7 @@ import pytest
 from invariances import DESIGNS, INVARIANCES, N
 from kinds import EQUAL, NUMBER, PROPERTIES, RESULTS, WORK
 from methods import METHODS, Levels
+from refusals import refuses
 
 import sparselin as sl
 from sparselin.problem.support import SUPPORT
@@ -132,6 +133,13 @@ def assert_kept(name, invariance, design):
 
 
 # The table
+
+
+@pytest.mark.parametrize("flag", [{"intercept": "no"}, {"standardize": 1}])
+@pytest.mark.parametrize("name", METHODS)
+def test_flags_are_true_or_false(name, flag):
+    words = "must be True or False; got|unexpected keyword|has no argument"
+    refuses(words, METHODS[name].call, *data_for(name, "tall"), error=TypeError, **flag)
 
 
 def test_every_public_method_that_takes_a_design_is_in_the_table():

@@ -147,7 +147,7 @@ def test_what_k_and_tol_are_compared_with():
     ):
         refuses(words.format("‖y‖") + hint, call)
     with pytest.raises(ValueError, match=words.format("the deviance without features") + "$"):
-        sl.generalized_omp(X, np.abs(Y), 2, loss="poisson", tol=60.0)
+        sl.generalized_omp(X, np.abs(Y), 2, loss="poisson", intercept=True, tol=60.0)
     assert len(sl.omp(X, Y, 2, tol=1)) == len(sl.omp(X, 0 * Y, 2, tol=0.5)) == 0
 
 

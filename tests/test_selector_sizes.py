@@ -19,6 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparselin as sl
 from sparselin.estimators import DiverseSelector, OLSSelector, OMPSelector, SequentialLassoSelector
+from sparselin.greedy.generalized import generalized_group_omp
 
 # Criteria
 
@@ -101,16 +102,26 @@ def test_criterion_of_groups(rng):
     np.testing.assert_allclose(found.scores_, want, rtol=1e-9)
 
 
+GROUPS = np.array([0, 0, 1, 0, 2, 3, 3, 4, 5, 6])  # of columns
+
+
+def columns_of(groups, chosen):
+    """Return the columns of the chosen groups; without groups these are the chosen columns."""
+    return chosen if groups is None else np.flatnonzero(np.isin(groups, chosen))
+
+
 @NAMED
+@pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", ["aic", "bic", "ebic"])
-def test_criteria_by_the_deviance(rng, loss, name):
+def test_criteria_by_the_deviance(rng, loss, name, grouped):
     X, y, weight = generalized(rng, loss)
-    found = OMPSelector(name, loss=loss, forced=[4], max_features=6, gamma=0.6).fit(X, y, weight)
+    groups, given = GROUPS if grouped else None, {"loss": loss, "max_features": 6, "gamma": 0.6}
+    found = OMPSelector(name, groups=groups, forced=[4], **given).fit(X, y, weight)
+    order, p = (found.path_.order, 6) if grouped else (found.path_.support, 9)
     n, rows = weight.sum(), np.arange(len(y))
-    want = [
-        deviance(loss, X, y, weight, found.path_.support[:k], rows, rows) + penalty(name, n, k, k - 1, 9, 0.6)
-        for k in range(1, 7)
-    ]
+    sets = [columns_of(groups, order[:k]) for k in range(1, 7)]
+    fits = [deviance(loss, X, y, weight, S, rows, rows) for S in sets]
+    want = [fit + penalty(name, n, len(sets[u]), u, p, 0.6) for u, fit in enumerate(fits)]
     np.testing.assert_allclose(found.scores_, want, rtol=1e-7)
     assert {2, 7} <= set(found.selected_)
 
@@ -225,15 +236,21 @@ def test_a_path_that_ends_early_in_a_fold_keeps_its_last_model(rng):
 
 @NAMED
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
-def test_cross_validation_by_the_deviance(rng, loss, form):
+@pytest.mark.parametrize("grouped", [False, True])
+def test_cross_validation_by_the_deviance(rng, loss, form, grouped):
     X, y, weight = generalized(rng, loss, 90, 8)
     weight[::10] = 0
+    groups = GROUPS[:8] if grouped else None
+
+    given = {"loss": loss, "intercept": True, "groups": np.arange(8) if groups is None else groups}
 
     def errors(train, test):
-        S = sl.generalized_omp(X[train], y[train], 3, loss=loss, sample_weight=weight[train]).support
-        return [deviance(loss, X, y, weight, S[:t], train, test) / weight[test].sum() for t in range(4)]
+        data = X[train], y[train], 3
+        order = generalized_group_omp(*data, sample_weight=weight[train], **given).order
+        sets = [columns_of(groups, order[:t]) for t in range(4)]
+        return [deviance(loss, X, y, weight, S, train, test) / weight[test].sum() for S in sets]
 
-    found = OMPSelector("cv", loss=loss, max_features=3).fit(form(X), y, weight)
+    found = OMPSelector("cv", loss=loss, groups=groups, max_features=3).fit(form(X), y, weight)
     folds = StratifiedKFold(5) if loss == "logistic" else KFold(5)
     want = mean_errors(errors, folds.split(X, y), weight)
     np.testing.assert_allclose(found.scores_, want, rtol=1e-7)
@@ -348,10 +365,10 @@ def test_separated_classes(rng):
     X, y, _ = generalized(rng, "logistic")
     X[:, 3] = np.where(y > 0, 1, -1) * rng.uniform(0.01, 3, len(y))
     X[:, 5] = np.where(y > 0, 1, -1) * rng.uniform(1, 1.1, len(y)) * 9
-    words = "ended with k=1{}: with the next feature the data are separated"
+    words = "ended with k=1{}: with the next feature or group the data are separated"
     given = {"loss": "logistic", "forced": [2], "exclude": [0]}
     found = warns(words.format(", before it reached k=3"), OMPSelector(3, **given).fit, X, y)
-    want = sl.generalized_omp(X, y, 1, loss="logistic", forced=[2])
+    want = sl.generalized_omp(X, y, 1, loss="logistic", forced=[2], intercept=True)
     assert found.path_.unfitted == (5,)
     for rule in ("ebic", "cv"):
         found = warns("path " + words.format(""), OMPSelector(rule, **given).fit, X, y)

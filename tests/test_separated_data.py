@@ -1,6 +1,7 @@
 """Logistic and Poisson regression where the data are separated, or almost."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import sparselin as sl
 from proofs_checks.glm import LOGISTIC, POISSON, moving_rows
 from sparselin.greedy._losses import LOSSES, separates
 from sparselin.greedy._refit import LossData, NoFit, refit
+
+select = partial(sl.generalized_omp, intercept=True)
 
 
 def test_a_minimum_is_found_where_there_is_one(rng):
@@ -60,7 +63,7 @@ def test_labels_that_are_almost_separated():
     X, y = [[1.0], [1.0], [-1.0], [-1.0]], [1, 0, 0, 1]
     for ratio in (1e-3, 1e-18, 1e-200):
         options = {"loss": "logistic", "intercept": False, "sample_weight": [1, ratio, 1, ratio]}
-        path = sl.generalized_omp(X, y, 1, **options)
+        path = select(X, y, 1, **options)
         assert path.coef[0] == pytest.approx(-np.log(ratio), rel=1e-13)
         assert path.optimality[-1] < 1e-22 * ratio
 
@@ -80,11 +83,11 @@ def test_nearly_dependent_columns(rng):
     """The data are separated despite an offset of 10⁸, or it is undecided."""
     X, y = draw("logistic", rng)
     X[:, 4] = 1e8 + (y & (rng.random(80) < 0.5))
-    path = sl.generalized_omp(X, y, 3, loss="logistic", forced=[3, 4])
+    path = select(X, y, 3, loss="logistic", forced=[3, 4])
     assert (path.status, path.unfitted) == (sl.Status.NO_MINIMUM, (4,))
     assert separates(2.0 * y - 1, with_ones(X[:, [3, 4]]), path.recession)
     X[:, 6] = X[:, 5] + 1e-13 * X[:, 6]
-    path = sl.generalized_omp(X, y, 3, loss="logistic", forced=[5, 6])
+    path = select(X, y, 3, loss="logistic", forced=[5, 6])
     assert (path.status, path.unfitted, len(path)) == (sl.Status.BEYOND_PRECISION, (6,), 1)
     assert not len(path.recession)
 
@@ -95,10 +98,10 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
     X = rng.standard_normal((100, 6)) * [1, 2, 3, 4, 5, 6] + 7
     y = X[:, :3] @ [1.0, -1.0, 0.5] > 3.6
     options = {"loss": "logistic", "standardize": standardize, "forced": [0, 1]}
-    path = sl.generalized_omp(X, y, 5, **options)
+    path = select(X, y, 5, **options)
     assert path.status is sl.Status.NO_MINIMUM
     assert path.unfitted == (2,)
-    same = sl.generalized_omp(X, y, 2, **options)
+    same = select(X, y, 2, **options)
     assert np.array_equal(path.coef, same.coef)
     assert path.optimality[-1] < 1e-18 * path.deviance[0]
     assert np.all(with_ones(X[:, [0, 1, 2]]) @ path.recession * np.where(y, 1, -1) > 0)
@@ -107,7 +110,7 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
 
     y = rng.random(100) < 0.5
     X[:, 4] = y & (rng.random(100) < 0.5)
-    path = sl.generalized_omp(X, y, 5, forced=[3, 4], loss="logistic", standardize=standardize)
+    path = select(X, y, 5, forced=[3, 4], loss="logistic", standardize=standardize)
     assert (path.status, path.unfitted, path.support.tolist()) == (sl.Status.NO_MINIMUM, (4,), [3])
     along = with_ones(X[:, [3, 4]]) @ path.recession
     assert np.all(np.where(y, 1, -1) * along >= -1e-12 * np.abs(along).max())
@@ -117,20 +120,10 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
 def test_counts_that_are_zero_wherever_a_column_is_not(rng):
     X, y = draw("poisson", rng)
     X[:, 5] = (y == 0) & (rng.random(80) < 0.7)
-    path = sl.generalized_omp(X, y, 4, loss="poisson", forced=[0, 5])
+    path = select(X, y, 4, loss="poisson", forced=[0, 5])
     assert (path.status, path.unfitted, len(path)) == (sl.Status.NO_MINIMUM, (5,), 1)
     assert path.recession[2] < 0
     assert not path.recession[:2].any()
     assert "with x5 the data are separated, by x5 alone (`recession`)" in str(path)
-    zero = sl.generalized_omp(np.abs(X), 0 * y, 1, loss="poisson", intercept=False)
+    zero = select(np.abs(X), 0 * y, 1, loss="poisson", intercept=False)
     assert (zero.status, len(zero)) == (sl.Status.NO_MINIMUM, 0)
-
-
-def test_more_features_than_rows_separate(rng):
-    X, y = rng.standard_normal((20, 60)), rng.random(20) < 0.5
-    path = sl.generalized_omp(X, y, 30, loss="logistic")
-    assert path.status is sl.Status.NO_MINIMUM
-    S = [*path.support, *path.unfitted]
-    signs = np.where(y, 1.0, -1.0)
-    assert not has_minimum(signs, with_ones(X[:, S]))
-    assert has_minimum(signs, with_ones(X[:, S[:-1]]))

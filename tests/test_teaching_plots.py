@@ -206,7 +206,9 @@ class TestPixels:
 
 def test_the_steps_of_a_generalized_path():
     labels = (Y > 0).astype(float)
-    path = sl.generalized_omp(X, labels, 3, loss="logistic")
+    path = sl.generalized_omp(X, labels, 3, loss="logistic", intercept=True)
+    pairs = OMPSelector(1, loss="logistic", groups=np.arange(X.shape[1]) // 2).fit(X, labels).path_
+    np.testing.assert_allclose(lines(plots.show(pairs).figure.axes[1])["$D^2$"][:, 0], pairs.r2_path[1:])
     ax = plots.show(path)
     np.testing.assert_array_equal(lines(ax)["pick"][:, 0], path.lam_star)
     scores = np.sort(np.abs(X.T @ (labels - labels.mean())))

@@ -29,7 +29,7 @@ proved: sl.SubsetVerification = proof.verify(X, y, sample_weight=y)
 nearly: sl.SubsetsWithin = sl.subsets_within(X, y, 2, eps=0.1, ridge=1.0)
 stable: sl.StabilitySelection = sl.stability_selection(X, y, 2, method="lasso")
 often: float = stable.bound(2, 0.9, unimodal=True)
-odds: sl.GeneralizedPath = sl.generalized_omp(X, y > 0, 2, loss="logistic", forced=[1])
+odds: sl.GeneralizedPath = sl.generalized_omp(X, y > 0, 2, loss="logistic", intercept=True, forced=[1])
 design: sl.ensembles.Design = sl.ensembles.gaussian(4, 5, y="signal", k=2, snr=float("inf"))
 A, b = design
 drawn: sl.ensembles.Design = sl.ensembles.ar1(4, 5, 0, rho=0.5, y=lambda X, rng: X[:, 0])

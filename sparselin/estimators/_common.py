@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names
-from sparselin.validation import to_array
+from sparselin.validation import check_flag, to_array
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -134,7 +134,7 @@ class Observations:
         )  # fmt: skip
         names = names_of(estimator)
         names = None if names is None or len(set(names)) < len(names) else names
-        return cls(X, y, weight, names, estimator.fit_intercept)
+        return cls(X, y, weight, names, check_flag(estimator.fit_intercept, "fit_intercept"))
 
     @property
     def total(self) -> float:

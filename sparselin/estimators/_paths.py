@@ -13,7 +13,8 @@ from sklearn.utils.validation import column_or_1d
 import sparselin as sl
 from sparselin.estimators._common import Observations
 from sparselin.greedy._groups import group_omp
-from sparselin.greedy._losses import LOSSES
+from sparselin.greedy._losses import LOSSES, encode_labels
+from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
 from sparselin.results import (
@@ -220,9 +221,10 @@ def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> 
 def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
     """Return the models on the first t groups of a path, for t = f, f + 1, …, where f groups are forced.
 
-    If y is a vector, the coefficients are vectors too.
+    If y is a vector, the coefficients are vectors too. For the squared loss, a residual that is zero up to
+    rounding counts as zero.
     """
-    zero = product_error(len(task.y), eps_of(path.intercept_path.dtype))
+    zero = product_error(len(task.y), eps_of(path.intercept_path.dtype)) * (task.loss == "squared")
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     size = np.sqrt(np.sum(weight * np.square(task.y, dtype=np.float64).T))
     norms = [0.0 if norm <= zero * size else norm for norm in path.residual_norm.tolist()]
@@ -233,22 +235,31 @@ def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
 
 
 def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-    """Return the path of `generalized_omp`. The path ends before a model would have infinite coefficients."""
-    f, rank = len(task.forced), _forced_rank(task)
-
-    def models(path: GeneralizedPath) -> list[LinearFit]:
-        norms = np.sqrt(path.deviance.astype(np.float64)).tolist()
-        # each selected feature is outside the span of the features before it
-        return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
-
-    method = partial(sl.generalized_omp, task.X, task.y, k, loss=task.loss, **task.options(tol))
-    found = _follow(method, models, watch)
+    """Return the path of gradient OMP. The path ends before a model would have infinite coefficients."""
+    f, options = len(task.forced), {"loss": task.loss, **task.options(tol)}
+    method: Any = sl.generalized_omp
+    if task.groups is None:
+        models = partial(_models_of_loss, f, _forced_rank(task))
+    else:
+        method, models = partial(generalized_group_omp, groups=task.groups), partial(_models_of_groups, task)
+    found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
     if len(found.result) < f:
+        units = "features" if task.groups is None else "groups"
         raise ValueError(
-            f"the {f} forced features have no model on {len(task.y)} rows: {found.status.message}. Pass "
-            "fewer forced features; in cross-validation you can also pass a cv that leaves fewer rows out"
+            f"the {f} forced {units} have no model on {len(task.y)} rows: {found.status.message}. Pass fewer "
+            f"forced {units}; in cross-validation you can also pass a cv that leaves fewer rows out"
         )
     return found
+
+
+def _models_of_loss(f: int, rank: int, path: GeneralizedPath) -> list[LinearFit]:
+    """Return the models on the first t features of a path, for t = f, f + 1, …, where f are forced.
+
+    rank : the rank of the forced columns.
+    """
+    norms = np.sqrt(path.deviance.astype(np.float64)).tolist()
+    # each selected feature is outside the span of the features before it
+    return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
 
 
 def _forced_rank(task: Task) -> int:
@@ -318,14 +329,18 @@ class Sets:
         return ModelPath(tuple(self.results), self.models, self.status)
 
 
-def widen(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
-    """Translate a result on the columns `kept` of X into a result on all d columns."""
+def widen(result: Any, kept: IndexArray, d: int, names: Names, classes: Any = None) -> Any:
+    """Translate a result on the columns `kept` of X into a result on all d columns.
+
+    classes : the labels that 0 and 1 stand for, if y had labels.
+    """
     if isinstance(result, tuple):
         return tuple(widen(subset, kept, d, names) for subset in result)
     columns = ("features", "forced") if isinstance(result, LassoPath) else ("support",)
     new: dict[str, Any] = {name: kept[getattr(result, name)] for name in columns}
     if isinstance(result, FittedPath):
-        new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names)
+        labels = () if classes is None else tuple(classes.tolist())
+        new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names, classes=labels)
     else:
         new |= {"n_features": d, "names": names}
     if isinstance(result, GroupPath):
@@ -355,9 +370,8 @@ def check_loss(selector: Any, y: Any) -> None:
     loss, known = selector.loss, ["squared", *LOSSES]
     if not isinstance(loss, str) or loss not in known:
         raise ValueError(f"loss must be one of {known}; got {loss!r}")
-    for name in ("groups", "noise_variance"):
-        if loss != "squared" and getattr(selector, name) is not None:
-            raise ValueError(f"{name} must be None for loss={loss!r}: only loss='squared' takes it")
+    if loss != "squared" and selector.noise_variance is not None:
+        raise ValueError(f"noise_variance must be None for loss={loss!r}: only loss='squared' takes it")
     if loss != "logistic":
         _check_no_words(y)
 
@@ -369,14 +383,8 @@ def encode(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """
     if loss != "logistic":
         return y, None
-    classes = np.unique(y)
-    if len(classes) != 2:
-        raise ValueError(
-            f"y must have two classes for loss='logistic', not continuous values; got {len(classes)}. Only "
-            "binary classification is supported. For more classes pass one-hot columns to OMPSelector with "
-            "loss='squared', or y == label for one class against the others"
-        )
-    return (y == classes[1]).astype(dtype), classes
+    labels, classes = encode_labels(y)
+    return labels.astype(dtype), classes
 
 
 def _check_no_words(y: Any) -> None:

@@ -29,6 +29,7 @@ from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, su
 from sparselin.validation import (
     Columns,
     check_count,
+    check_flag,
     check_indices,
     check_level,
     check_same_rows,
@@ -238,7 +239,8 @@ class PathSelector(  # type: ignore[misc]
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
-        intercept, standardize = bool(self.fit_intercept), bool(self.standardize)
+        intercept = check_flag(self.fit_intercept, "fit_intercept")
+        standardize = check_flag(self.standardize, "standardize")
         task = Task(X, y, weight, inner, intercept, standardize, forced=first, groups=groups, loss=self.loss)
         return task, kept
 
@@ -319,7 +321,7 @@ class PathSelector(  # type: ignore[misc]
 
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        path = _paths.widen(result, kept, self.n_features_in_, _common.names_of(self))
+        path = _paths.widen(result, kept, self.n_features_in_, _common.names_of(self), self.classes_)
         return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:

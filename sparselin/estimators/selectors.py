@@ -24,7 +24,8 @@ class OMPSelector(PathSelector):
     largest gradient norm ‖X_gᵀR‖_F, where R are the residuals of all outputs (M-OMP of Cotter, Rao, Engan and
     Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their orthonormalisation within
     groups). Pass classes as one-hot columns or, if there are two, with `loss="logistic"`. For this loss and
-    `loss="poisson"` see `sparselin.generalized_omp`.
+    `loss="poisson"` see `sparselin.generalized_omp`; with `groups`, R = y − μ holds the residuals of the
+    means μ (for logistic regression Lozano, Świrszcz and Abe, 2011).
 
     The whole path is computed once, and k is chosen along it. `at(k)` returns the selector for another k
     without fitting again.
@@ -54,11 +55,12 @@ class OMPSelector(PathSelector):
         other losses it ends once the deviance is at most tol times the deviance without features.
     forced : columns that are selected first, by index or by name. With `groups`, their groups come first.
     exclude : columns that are never selected, by index or by name.
-    groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
+    groups : (d,) labels. Columns with the same label are selected together, for example the indicators of a
+        category. None: each column is a group.
     loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
-        take one output and no `groups`. Their loss has no minimum if, for example, the features separate the
-        classes. So the path ends before the first feature with which the loss has no minimum, with a warning
-        if more features are requested.
+        take one output. Their loss has no minimum if, for example, the features separate the classes. So the
+        path ends before the first feature or group with which the loss has no minimum, with a warning if more
+        are requested.
     fit_intercept : whether every model has an intercept.
     standardize : whether to divide the columns by their standard deviations before selection. If not, long
         columns have an advantage.
@@ -80,8 +82,8 @@ class OMPSelector(PathSelector):
 
     Attributes
     ----------
-    path_ : the `SelectionPath`; for groups or several outputs the `GroupPath`; for other losses the
-        `GeneralizedPath`. Its indices are columns of X.
+    path_ : the `SelectionPath`; for groups or several outputs the `GroupPath`; for other losses without
+        groups the `GeneralizedPath`. Its indices are columns of X.
     sizes_ (m,), scores_ (m,) : the values of k along the path, and their scores; a lower score is better. A
         score is the criterion, or the mean squared error (or deviance) in cross-validation. If k was given,
         so that nothing was compared, it is the mean squared error (or deviance) on the training data.

@@ -252,6 +252,8 @@ class GroupSelection:
             intercept_path=intercepts,
             **self.trail.fields(dtype),
             residual_norm=np.array(self.trail.norms, dtype),
+            unfitted=(),
+            recession=np.zeros(0),
             status=status,
             fit=data.design.fit(data.names),
         )

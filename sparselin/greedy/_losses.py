@@ -86,36 +86,44 @@ def check_loss(loss: Any) -> Loss:
     return LOSSES[loss]
 
 
-def refuse_strings(loss: Loss, y: Any) -> None:
-    """Raise TypeError if the labels of logistic regression are strings."""
-    first = next(iter(np.asarray(y).ravel()[:1]), None)
-    if loss is LOGISTIC and isinstance(first, str):
-        raise TypeError(_label_message(repr(str(first))))
+def encode_labels(y: Any, *, lone: bool = False) -> tuple[FloatArray, Any]:
+    """Return 1 where y has the second label in sorted order and 0 where it has the first; and both labels.
+
+    lone : whether y may hold one label alone, if this is 0, 1 or −1. The other label is then 1, 0 or 1.
+    """
+    labels = y if np.ma.is_masked(y) else np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be a vector of labels; got shape {labels.shape}. Pass a single column")
+    missing = [i for i, label in enumerate(labels.tolist()) if _is_missing(label)]
+    if missing:
+        found = f"{len(missing)} labels are missing (None, NaN or masked), the first in row {missing[0]}"
+        raise ValueError(f"y must have a label in each row; {found}. Drop these rows")
+    if len({isinstance(label, str) for label in labels.tolist()}) > 1:
+        raise TypeError("y must hold labels of one kind; got strings and others")
+    classes = np.unique(labels)
+    if lone and len(classes) == 1 and classes[0] in (-1, 0, 1):
+        classes = np.array([min(classes[0], 0), 1])
+    if len(classes) != 2:
+        few = ", ".join(map(repr, classes[:5].tolist())) + ", …" * (len(classes) > 5)
+        raise ValueError(
+            f"y must have two classes for loss='logistic', not continuous values; got {len(classes)}: {few}. "
+            "Only binary classification is supported. For more classes pass one-hot columns to OMPSelector "
+            "with loss='squared', or y == label for one class against the rest"
+        )
+    return (labels == classes[1]).astype(np.float64), classes
 
 
-def _label_message(found: str) -> str:
-    return (
-        f"y must hold labels 0 and 1, or −1 and 1, or truth values, for loss='logistic'; got {found}. "
-        "For two classes, pass y == label."
-    )
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None (as for masked entries), NaN, NaT, or pandas' NA."""
+    return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def check_responses(loss: Loss, y: Any, n: int) -> FloatArray:
-    """Check the responses y, and return them (n,) in float64.
-
-    For logistic regression, labels in {0, 1} or {−1, 1} or truth values become 0 and 1. For Poisson
-    regression, y must be ≥ 0.
-    """
+    """Check the responses y, and return them (n,) in float64. For Poisson regression, y must be ≥ 0."""
     vector = check_vector(y, "y", n, np.dtype(np.float64))
-    if loss is POISSON:
-        if vector.min() < 0:
-            raise ValueError(f"y must hold counts or rates ≥ 0 for loss='poisson'; got {vector.min():g}")
-        return vector
-    values = np.unique(vector)
-    if not (np.isin(values, (0, 1)).all() or np.isin(values, (-1, 1)).all()):
-        found = ", ".join(f"{value:g}" for value in values[:5]) + (", …" if len(values) > 5 else "")
-        raise ValueError(_label_message(found))
-    return np.asarray(vector > 0, np.float64)
+    if loss is POISSON and vector.min() < 0:
+        raise ValueError(f"y must hold counts or rates ≥ 0 for loss='poisson'; got {vector.min():g}")
+    return vector
 
 
 def initial_intercept(loss: Loss, y: FloatArray, weight: FloatArray) -> float:

@@ -1,24 +1,25 @@
-"""Gradient OMP for logistic and Poisson regression, and how it is related to Sequential LASSO."""
+"""Gradient OMP for logistic and Poisson regression, on features or on groups of features."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._losses import Loss, check_loss, check_responses, initial_intercept, refuse_strings
+from sparselin.greedy._losses import LOGISTIC, check_loss, check_responses, encode_labels, initial_intercept
 from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.ties import Scores, argmax, ending
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
-from sparselin.problem.errors import UNIT, stopping_level
-from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
-from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
+from sparselin.problem.errors import EPS, UNIT, stopping_level
+from sparselin.results import FloatArray, GeneralizedPath, GroupPath, IndexArray, Status
+from sparselin.validation import Columns, check_flag, check_same_rows, check_tolerance, check_weights
 
 _BLOCK_SIZE = 10**6  # entries of X that are measured at a time
 # A column counts as orthogonal to the residual if the error bound on their cosine is at most this. If it were
@@ -36,15 +37,15 @@ def generalized_omp(
     loss: str,
     tol: float | None = None,
     forced: Columns = (),
-    intercept: bool = True,
+    intercept: bool | None = None,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callable[[GeneralizedPath], object] | None = None,
 ) -> GeneralizedPath:
     """Select k features by gradient OMP for logistic or Poisson regression.
 
-    The model is η = b + Xβ with an intercept b, and its loss is L(β) = Σ_i w_i ℓ(y_i, η_i). The loss ℓ of one
-    observation and the mean μ of y that the model predicts are
+    The model is η = b + Xβ, where b is an intercept or zero, and its loss is L(β) = Σ_i w_i ℓ(y_i, η_i). The
+    loss ℓ of one observation and the mean μ of y that the model predicts are
 
         logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η.
 
@@ -80,15 +81,17 @@ def generalized_omp(
     ----------
     X : design (n, d): an array, a sparse matrix or a frame. A Problem is not accepted, because L needs the
         rows as they are.
-    y : (n,) labels 0 and 1, −1 and 1, or truth values; for Poisson regression counts, or other numbers ≥ 0.
-        To model counts y with exposures e, pass the rates y/e and sample_weight=e.
+    y : (n,) for logistic regression two labels of any kind: numbers, strings, truth values. The second one in
+        sorted order is the label 1 of the formulas, as in scikit-learn. For Poisson regression counts, or
+        other numbers ≥ 0. To model counts y with exposures e, pass the rates y/e and sample_weight=e.
     k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     loss : "logistic" or "poisson".
     tol : stop once the deviance is at most tol times the deviance without features.
     forced : features that enter first, in this order, by index or name. A feature that depends linearly on
         the features before it gets the coefficient zero.
-    intercept : fit an unpenalised intercept. The default is True, unlike in other methods, because here y
-        cannot be centred instead.
+    intercept : whether to fit an unpenalised intercept. For a table of data pass True. The default is False,
+        as in all functions, because the theorems are about X as it is given. It used to be True here, so a
+        call without `intercept` warns in this version.
     standardize : compare columns divided by their standard deviations (see `Problem`).
     sample_weight : (n,) weights w ≥ 0 of the terms of L; an integer weight stands for repeated rows.
     callback : called after each pick with the path so far; the selection stops if it returns True.
@@ -100,33 +103,75 @@ def generalized_omp(
 
     Raises
     ------
-    TypeError, ValueError : invalid data (see `Problem`), an unknown loss, other labels, negative y for
-        Poisson regression; with an intercept, labels of one class only, or y = 0 in all rows of positive
-        weight; k outside 1..d, repeated or unknown `forced` features or more than k of them, or tol outside
-        0..1.
+    TypeError, ValueError : invalid data (see `Problem`), an unknown loss, missing labels, more than two
+        labels, negative y for Poisson regression; with an intercept, labels of one class only, or y = 0 in
+        all rows of positive weight; k outside 1..d, repeated or unknown `forced` features or more than k of
+        them, or tol outside 0..1.
+
+    Warns
+    -----
+    FutureWarning : `intercept` is not passed.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
-    >>> path = generalized_omp(X, [0, 0, 1, 0, 1, 1], 1, loss="logistic")
-    >>> path.support.tolist(), path.lam_star.tolist(), path.coef.round(3).tolist()
-    ([0], [3.5], [1.214])
-    >>> path = generalized_omp(X, [0, 0, 0, 1, 1, 1], 1, loss="logistic")
+    >>> ill = ["no", "no", "yes", "no", "yes", "yes"]
+    >>> path = generalized_omp(X, ill, 1, loss="logistic", intercept=True)
+    >>> path.support.tolist(), path.lam_star.tolist(), path.coef.round(3).tolist(), path.classes
+    ([0], [3.5], [1.214], ('no', 'yes'))
+    >>> path = generalized_omp(X, [0, 0, 0, 1, 1, 1], 1, loss="logistic", intercept=True)
     >>> path.status.name, path.unfitted, len(path)
     ('NO_MINIMUM', (0,), 0)
     """
-    if isinstance(X, Problem):
-        raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
-    law = check_loss(loss)
-    refuse_strings(law, y)
-    fit = _GeneralizedState(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
-    k, first = fit.problem.budget(k, forced)
-    level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
-    for j in first.tolist():
-        if (status := fit.add(Pick(j))) is not None:
-            return fit.path(status)
-    size, unit = math.sqrt(fit.trail.norms[0]), fit.problem.unit  # the deviance takes the place of ‖r‖²
-    root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
-    return walk(fit, k, float(root * abs(root)), callback)
+    if intercept is None:
+        words = "generalized_omp now has intercept=False by default, not True; pass intercept=True or False"
+        warnings.warn(words, FutureWarning, stacklevel=3)
+    state = _GeneralizedState(X, y, loss, intercept is not None and intercept, standardize, sample_weight)
+    path: GeneralizedPath = state.select(*state.problem.budget(k, forced), tol, callback)
+    return path
+
+
+def generalized_group_omp(
+    X: Any, y: FloatArray, k: int, *, groups: IndexArray, loss: str,
+    forced: IndexArray | tuple[int, ...] = (), tol: float | None = None,
+    callback: Callable[[GroupPath], object] | None = None, **data: Any,
+) -> GroupPath:  # fmt: skip
+    """Select k groups of features by gradient OMP for logistic or Poisson regression.
+
+    Let S be the columns of the groups selected so far, and minimise the loss L of `generalized_omp` over the
+    intercept and the coefficients on S. Each step adds the group g whose partial derivatives of L at this
+    minimiser have the largest norm:
+
+        g* = argmax_{g ∉ S} ‖c_g‖₂,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ g*.
+
+    For groups of orthonormal columns this is the method of Lozano, Świrszcz and Abe (*Group Orthogonal
+    Matching Pursuit for Logistic Regression*, 2011). Other groups are not orthonormalised first, so a larger
+    group, or one of longer columns, has an advantage.
+
+    All columns of g* are added in their order. A column in the span of the columns before it gets the
+    coefficient zero, for example the last indicator of a category if there is an intercept.
+
+    Rounding. Let e_i bound the error of c_i (`_GeneralizedState._correlations` and `_measure`). The error of
+    ‖c_g‖ is at most (Σ_{i∈g} e_i²)^½, by the triangle inequality, plus the error of the norm itself. The norm
+    takes |g| − 1 calls of `hypot`, each with a relative error of at most 2·eps. Groups whose norms agree to
+    this bound are tied, and the lowest one is picked.
+
+    Parameters
+    ----------
+    groups : (d,) the number of the group of each column, 0, …, G − 1.
+    forced : groups that enter first, in this order.
+    data : intercept (by default False), standardize and sample_weight.
+
+    The other parameters are those of `generalized_omp`. In the result `unfitted` is a group.
+
+    >>> X = np.array([[1.0, 0.0, 0.3], [1.0, 0.0, 0.1], [0.0, 1.0, 0.2], [0.0, 1.0, 0.4], [0.0, 0.0, 0.5]])
+    >>> y, groups = np.array([5.0, 7.0, 1.0, 1.0, 2.0]), np.array([0, 0, 1])
+    >>> path = generalized_group_omp(X, y, 1, groups=groups, loss="poisson", intercept=True)
+    >>> path.order.tolist(), path.predict(X)[:, 0].round(3).tolist()
+    ([0], [6.0, 6.0, 1.0, 1.0, 2.0])
+    """
+    state = _GeneralizedState(X, y, loss, groups=groups, **data)
+    path: GroupPath = state.select(k, np.asarray(forced, np.intp), tol, callback)
+    return path
 
 
 class MeasuredGradient(NamedTuple):
@@ -147,102 +192,158 @@ class MeasuredGradient(NamedTuple):
 class _GeneralizedState:
     """The features selected so far, and the minimiser of the loss L on these features.
 
-    The data are in float64 and restricted to the rows of positive weight. Weights are divided by a power of
-    two, `unit`, so that the largest weight lies in [1, 2). The model is η = Ab. The columns of A are the
-    column of ones, if there is an intercept, and the features `basis`, scaled if `standardized`. `basis`
-    consists of the selected features that do not depend linearly on earlier ones.
+    A unit is a group of features; without `groups` each feature is a unit. The data are in float64 and
+    restricted to the rows of positive weight. Weights are divided by a power of two, `unit`, so that the
+    largest weight lies in [1, 2).
+
+    support : the features of the selected units.
+    A, places : the model is η = Ab. The columns of A are the column of ones, if there is an intercept, and
+        the features support[places], scaled if `standardized`. These are the features that do not depend
+        linearly on earlier ones.
+    span : the factors of √W·A = QR, where W = diag(w) with the weights w.
+    coefs, ranks, optimality : for the first 0, 1, … units the coefficients on the intercept and `support`,
+        the number of columns of A without the ones, and the bound of `GeneralizedPath`.
     """
 
     def __init__(
-        self, problem: Problem, loss: Loss, X: Any, y: Any, standardize: bool, sample_weight: Any
-    ) -> None:
+        self, X: Any, y: Any, loss: str, intercept: bool = False, standardize: bool = False,
+        sample_weight: Any = None, groups: IndexArray | None = None,
+    ) -> None:  # fmt: skip
+        if isinstance(X, Problem):
+            raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
+        law, labels = check_loss(loss), None
+        if law is LOGISTIC and y is not None:
+            check_same_rows(X, y, "y")
+            y, labels = encode_labels(y, lone=True)
+        problem = as_problem(X, y, intercept=intercept)
         n, d, double = problem.n, problem.n_features, np.dtype(np.float64)
         check_same_rows(X, sample_weight, "sample_weight")
         weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n, double)
         self.unit = math.ldexp(0.5, math.frexp(float(weight.max()))[1])
         weight = weight / self.unit
-        responses, self.rows = check_responses(loss, y, n), np.flatnonzero(weight)
+        responses, self.rows = check_responses(law, y, n), np.flatnonzero(weight)
         self.problem, self.with_intercept = problem, problem.d > d
-        self.data = LossData(loss, responses[self.rows], weight[self.rows])
-        self.scale, self.standardized = np.ones(d), bool(standardize)
+        self.data = LossData(law, responses[self.rows], weight[self.rows])
+        self.classes = () if labels is None else tuple(labels.tolist())
+        self.grouped, self.groups = groups is not None, np.arange(d) if groups is None else groups
+        self.scale, self.standardized = np.ones(d), check_flag(standardize, "standardize")
         if self.standardized:
             given = None if sample_weight is None else weight
             weighted = Problem(X, y, sample_weight=given, intercept=self.with_intercept, standardize=True)
             self.scale = np.asarray(weighted.double_design.scale)
         self.A = self._columns(np.arange(d, problem.d))
-        self.basis, self.coefs, self.optimality = list[int](), list[FloatArray](), list[float]()
+        self.span = tuple(np.linalg.qr(np.sqrt(self.data.weight)[:, None] * self.A))
+        self.support, self.places = list[int](), list[int]()
+        self.coefs, self.ranks, self.optimality = list[FloatArray](), list[int](), list[float]()
         self.unfitted: tuple[int, ...] = ()
-        self.recession = np.zeros(0)
-        start = [initial_intercept(loss, self.data.y, self.data.weight)] if self.with_intercept else []
+        self.recession: FloatArray = np.zeros(0)
+        start = [initial_intercept(law, self.data.y, self.data.weight)] if self.with_intercept else []
         found = refit(self.data, self.A, np.array(start))
         if isinstance(found, NoFit):
             raise ValueError(
                 "y has a single value, except in rows whose sample_weight is almost zero, so rounding leaves "
                 "the intercept undecided. Leave these rows out, or use intercept=False."
             )
-        self.trail = PickRecord(self._deviance(found))
-        self._record(found)
+        self.trail, self.fit = PickRecord(self._deviance(found)), found
+        self._record()
 
-    @property
-    def support(self) -> list[int]:
-        return self.trail.support
+    def select(self, k: int, forced: IndexArray, tol: float | None, callback: Any) -> Any:
+        """Return the path of k units, the forced ones first."""
+        level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
+        for g in forced.tolist():
+            if (status := self.add(Pick(g))) is not None:
+                return self.path(status)
+        size, unit = math.sqrt(self.trail.norms[0]), self.problem.unit  # the deviance takes the place of ‖r‖²
+        root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
+        return walk(self, k, float(root * abs(root)), callback)
 
     def _columns(self, J: IndexArray) -> FloatArray:
         """Return the columns J in float64, scaled, restricted to the rows of positive weight."""
         X, m = self.problem.columns(J)[self.rows].astype(np.float64), self.problem.n_features
         return np.asarray(X * np.append(self.scale, 1.0)[np.minimum(J, m)])
 
-    def _record(self, fit: Refit) -> None:
-        self.fit = fit
-        coef = np.zeros(1 + len(self.support))
-        if self.with_intercept:
-            coef[0] = fit.coef[0]
-        places = np.array([self.support.index(j) for j in self.basis], np.intp)
-        coef[1 + places] = fit.coef[self.A.shape[1] - len(places) :] * self.scale[self.basis]
-        self.coefs.append(coef)
-        self.optimality.append(self.unit * 2 * fit.decrement**2)
+    def _record(self) -> None:
+        self.coefs.append(self._in_units_of_data(self.fit.coef))
+        self.ranks.append(len(self.places))
+        self.optimality.append(self.unit * 2 * self.fit.decrement**2)
+
+    def _in_units_of_data(self, b: FloatArray) -> FloatArray:
+        """Return the coefficients of the intercept and of `support`, given those of the columns of A."""
+        coef, places = np.zeros(1 + len(self.support)), np.array(self.places, np.intp)
+        ones = len(b) - len(places)
+        coef[:ones] = b[:ones]
+        coef[1 + places] = b[ones:] * self.scale[np.array(self.support, np.intp)[places]]
+        return coef
 
     def _deviance(self, fit: Refit) -> float:
         loss, y, weight = self.data
         return self.unit * float(weight @ loss.deviance(fit.eta, y))
 
     def add(self, pick: Pick) -> Status | None:
-        """Add a feature and refit. If the refit fails, return the status that ends the path."""
-        j, found = pick.feature, self.fit
-        column = np.array([j])
-        if self._measure(column).outside[0]:
-            A = np.column_stack([self.A, self._columns(column)])
-            new = refit(self.data, A, np.append(found.coef, 0.0))
-            if isinstance(new, NoFit):
-                self._record_failure(j, new)
-                return new.status
-            self.A, found = A, new
-            self.basis.append(j)
-        self.trail.add([pick], [self._deviance(found)])
-        self._record(found)
+        """Add a unit and refit. If the refit fails, return the status that ends the path."""
+        before = self.support, self.places, self.A, self.fit, self.span
+        for j in np.flatnonzero(self.groups == pick.feature).tolist():
+            self._extend(j)
+        if len(self.places) > len(before[1]):
+            found = refit(self.data, self.A, self.fit.coef)
+            if isinstance(found, NoFit):
+                self.unfitted = (pick.feature,)
+                if len(found.direction):
+                    self.recession = self._in_units_of_data(found.direction)
+                self.support, self.places, self.A, self.fit, self.span = before
+                return found.status
+            self.fit = found
+        elif (
+            pick.tied
+        ):  # c ≠ 0, so the unit is outside the span, but by less than the size of rounding errors
+            self.unfitted, self.support = (pick.feature,), before[0]
+            return Status.BEYOND_PRECISION
+        self.trail.add([pick], [self._deviance(self.fit)])
+        self._record()
         return None
 
-    def _record_failure(self, j: int, failed: NoFit) -> None:
-        self.unfitted = (j,)
-        if len(failed.direction):
-            ones = self.A.shape[1] - len(self.basis)
-            self.recession = np.zeros(2 + len(self.support))
-            self.recession[:ones] = failed.direction[:ones]
-            places = [1 + self.support.index(i) for i in self.basis] + [-1]
-            self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
+    def _extend(self, j: int) -> None:
+        """Add column j to `support`, and to A, with the coefficient zero, if it is outside the span of A.
+
+        z_j is column j projected off A in the inner product of the weights. Column j counts as outside if
+        ‖z_j‖ > 8·eps·s(X_j), with the size s(X_j) of `_measure`. There the inner product also has the factors
+        ℓ'', which can be so different that rounding hides a dependence.
+        """
+        x, root, (Q, R) = self._columns(np.array([j])), np.sqrt(self.data.weight)[:, None], self.span
+        z, r = root * x, np.zeros((len(R), 1))
+        for _ in range(2):
+            more = Q.T @ z
+            z, r = z - Q @ more, r + more
+        parts = np.linalg.norm(R, axis=0)[:, None] * np.linalg.solve(R, r)
+        length, size = np.linalg.norm(z), np.hypot(np.linalg.norm(root * x), np.linalg.norm(parts))
+        if length > self.problem.unit * size:
+            R = np.block([[R, r], [np.zeros((1, len(r))), length]])
+            self.span = np.column_stack([Q, z / length]), R
+            self.A, self.places = np.column_stack([self.A, x]), [*self.places, len(self.support)]
+            self.fit = self.fit._replace(coef=np.append(self.fit.coef, 0.0))
+        self.support = [*self.support, j]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature i of largest |c_i|; if all c_i are zero, return a status that says why.
+        """Add the unit g of largest ‖c_g‖; if all c_g are zero, return a status that says why.
 
-        c = −∇L is the negative gradient of the loss L.
+        c = −∇L is the negative gradient of the loss L. For a single feature the norm is |c_i|.
         """
-        c, error = self._correlations()
-        best, c = argmax(c, error, self.support, self._scores)
+        best, score = argmax(*self._norms(*self._correlations()), self.trail.support, self._scores)
         if best is None:
             return self._ending()
         if len(best.tied) == 1:
-            best = best._replace(top=abs(float(self._scores(np.array([best.pick])).score[0])))
-        return self.add(Pick.largest(best, c, self.unit * best.top))
+            best = best._replace(top=float(self._scores(np.array([best.pick])).score[0]))
+        return self.add(Pick.largest(best, score, self.unit * best.top))
+
+    def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the norm ‖c_g‖ of each unit, and a bound on its error, for c (d,) with error bounds (d,).
+
+        `hypot` is exact if one argument is zero, so for single features these are |c_i| and its error bound.
+        """
+        score, bound = np.zeros((2, int(self.groups.max()) + 1))
+        np.hypot.at(score, self.groups, c)
+        np.hypot.at(bound, self.groups, error)
+        return score, bound + 2 * EPS * (np.bincount(self.groups) - 1) * score
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
         """Return c = −∇L (d,) for the loss L, set to zero on the selected features, and bounds on its errors.
@@ -265,12 +366,16 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return c_i = −∂L/∂β_i for the columns i ∈ J, with sharp error bounds, where L is the loss.
+        """Return the norm ‖c_g‖ for the units g ∈ J, with sharp error bounds. c = −∇L, where L is the loss.
 
-        c_i is zero for columns in the span of the selected ones.
+        c_i is zero for columns i in the span of the selected ones.
         """
-        c, error, outside, _ = self._measure_in_parts(J)
-        return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
+        columns = np.flatnonzero(np.isin(self.groups, J))
+        c, error, outside, _ = self._measure_in_parts(columns)
+        measured = np.zeros((2, len(self.groups)))
+        measured[:, columns] = np.where(outside, c, 0), np.where(outside, error, 0)
+        score, bound = self._norms(*measured)
+        return Scores(score[J], bound[J], self.problem.unit / UNIT)
 
     def _measure_in_parts(self, J: IndexArray) -> MeasuredGradient:
         step = max(1, _BLOCK_SIZE // self.problem.n)
@@ -314,11 +419,11 @@ class _GeneralizedState:
         return MeasuredGradient(Z.T @ fit.u, error, length > self.problem.unit * size, length * r)
 
     def _ending(self) -> Status:
-        """Return the status for the end of a path, if no feature has a nonzero derivative c_i of the loss.
+        """Return the status for the end of a path, if no unit has a nonzero norm ‖c_g‖, where c = −∇L.
 
-        The status is BEYOND_PRECISION if, for some column i, the error of c_i is not small compared with the
-        upper bound ‖z_i‖‖y − μ‖ of |c_i|. Here z_i is X_i projected off the selected columns, and μ are the
-        means that the model predicts.
+        The status is BEYOND_PRECISION if, for some column i of a unit g, the error of ‖c_g‖ ≥ |c_i| is not
+        small compared with the upper bound ‖z_i‖‖y − μ‖ of |c_i|. Here z_i is X_i projected off the selected
+        columns, and μ are the means that the model predicts.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
@@ -326,27 +431,30 @@ class _GeneralizedState:
         norm, bound = float(np.linalg.norm(fit.u / root)), self.problem.unit * rounding
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
         _, error, outside, most = self._measure_in_parts(rest)
+        errors = np.zeros(len(self.groups))
+        errors[rest] = np.where(outside, error, 0)
+        error = self._norms(0 * errors, errors)[1][self.groups[rest]]
         if norm > bound and (self.problem.unit / UNIT * error > _SMALL * most)[outside].any():
             return Status.BEYOND_PRECISION
         return ending(norm, bound, lambda: outside)
 
-    def path(self, status: Status) -> GeneralizedPath:
-        t, dtype = len(self.support), self.problem.dtype
-        coef_path = np.zeros((t, t), dtype)
+    def path(self, status: Status) -> GeneralizedPath | GroupPath:
+        t, dtype, array = len(self.support), self.problem.dtype, np.array
+        intercepts, norms = array([coef[0] for coef in self.coefs], dtype), array(self.trail.norms)
+        fit = dataclasses.replace(self.problem.design.fit(self.problem.names), loss=self.data.loss.name,
+                                  standardized=self.standardized, classes=self.classes)  # fmt: skip
+        fields = {"support": array(self.support, np.intp), "recession": self.recession.copy(), "fit": fit,
+                  "unfitted": self.unfitted, "status": status, **self.trail.fields(dtype)}  # fmt: skip
+        if self.grouped:
+            sizes = array([len(coef) - 1 for coef in self.coefs], np.intp)
+            return GroupPath(
+                order=array(self.trail.support, np.intp), groups=self.groups.copy(), sizes=sizes,
+                ranks=array(self.ranks, np.intp), intercept_path=intercepts[:, None],
+                coef_path=tuple(coef[1:, None].astype(dtype) for coef in self.coefs[1:]),
+                residual_norm=np.sqrt(norms).astype(dtype), **fields,
+            )  # fmt: skip
+        coefs = np.zeros((t, t), dtype)
         for j in range(t):
-            coef_path[j, : j + 1] = self.coefs[j + 1][1:]
-        return GeneralizedPath(
-            support=np.array(self.support, np.intp),
-            coef_path=coef_path,
-            intercept_path=np.array([coef[0] for coef in self.coefs], dtype),
-            **self.trail.fields(dtype),
-            deviance=np.array(self.trail.norms, dtype),
-            optimality=np.array(self.optimality),
-            unfitted=self.unfitted,
-            recession=self.recession.copy(),
-            loss=self.data.loss.name,
-            status=status,
-            fit=dataclasses.replace(
-                self.problem.design.fit(self.problem.names), standardized=self.standardized
-            ),
-        )
+            coefs[j, : j + 1] = self.coefs[j + 1][1:]
+        fields |= {"deviance": norms.astype(dtype), "optimality": array(self.optimality)}
+        return GeneralizedPath(coef_path=coefs, intercept_path=intercepts, **fields)

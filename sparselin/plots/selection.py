@@ -79,11 +79,13 @@ class _Fit(NamedTuple):
     whole: str
 
 
-def _fit(path: SelectionPath | GeneralizedPath | GroupPath) -> _Fit:
+def _fit(path: Any) -> _Fit:
     """Return the quality of the fit after each step of a path."""
-    if isinstance(path, GeneralizedPath):
-        whole = rf"deviance$_0$ = {path.deviance[0]:.4g}"
-        return _Fit(path.d2_path[1:], 1 - path.d2_path[1:], ("$D^2$", "deviance/deviance$_0$"), whole)
+    if path.loss != "squared":
+        single = isinstance(path, GeneralizedPath)
+        share, whole = (path.d2_path, path.deviance) if single else (path.r2_path, path.residual_norm**2)
+        names = "$D^2$", "deviance/deviance$_0$"
+        return _Fit(share[1:], 1 - share[1:], names, rf"deviance$_0$ = {whole[0]:.4g}")
     norms = path.residual_norm.astype(float)
     rest = norms[1:] / norms[0] if norms[0] > 0 else norms[1:]
     mean = ", against the mean" if path.with_intercept else ""

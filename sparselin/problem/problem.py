@@ -80,7 +80,7 @@ class Problem(_Fields):
     Raises
     ------
     TypeError : an argument is not numeric (complex, strings, objects); a frame has both strings and other
-        labels.
+        labels; `intercept` or `standardize` is not a bool.
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
         names, or a wrong number of names; weights that are negative or all zero; a pandas y or sample_weight
         that labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
@@ -130,6 +130,8 @@ class Problem(_Fields):
         column_norms: ArrayLike | None = None,
     ) -> None:
         refuse_complex(X=X, y=y)
+        intercept = validation.check_flag(intercept, "intercept")
+        standardize = validation.check_flag(standardize, "standardize")
         found, numbers = (
             (validation.frame_names(X), validation.frame_numbers(X)) if names is None else (None, ())
         )
@@ -146,7 +148,7 @@ class Problem(_Fields):
             root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        fields = _scale(X, y, root, bool(intercept), standardize, names=names)
+        fields = _scale(X, y, root, intercept, standardize, names=names)
         super().__init__(**fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:

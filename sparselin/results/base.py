@@ -49,10 +49,10 @@ class Status(enum.Enum):
         "separated, or a tolerance is too small; use float64 or a larger tolerance, or leave out columns "
         "that the others determine"
     )
-    # only `generalized_omp`
+    # only `generalized_omp` and selectors with its losses
     NO_MINIMUM = (
-        "with the next feature the data are separated, so the likelihood has no maximum; the result is the "
-        "last model with a maximum; pass X without the feature in `unfitted` to continue"
+        "with the next feature or group the data are separated, so the likelihood has no maximum; the result "
+        "is the last model with a maximum; pass X without the feature or group in `unfitted` to continue"
     )
     # only `lasso_path` and `gradient_flow`
     MAX_STEPS = "the path was cut off after `max_steps` segments or `max_events` events; increase the limit"
@@ -157,6 +157,9 @@ class Fit:
     standardized : whether the columns were standardized. If so, every λ and every attention weight refers to
         the standardized columns; coefficients are in the units of X.
     positive : whether the coefficients must be nonnegative, except those of forced features.
+    loss : "squared", "logistic" or "poisson".
+    classes : for the logistic loss the two labels in sorted order, otherwise (). The model predicts the
+        probability of the second one.
     """
 
     n_features: int
@@ -164,20 +167,28 @@ class Fit:
     with_intercept: bool = False
     standardized: bool = False
     positive: bool = False
+    loss: str = "squared"
+    classes: tuple[Any, ...] = ()
 
-    def notes(self, intercept: float | None = None) -> list[str]:
-        """Return the notes below a table: the intercept (unless None), the meaning of R², units and signs."""
-        notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
-        if self.with_intercept:
-            notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
-            if intercept is not None:
-                notes.insert(0, f"intercept {number(intercept)}")
-        return [*notes, *self.units()]
+    def notes(self, intercept: float | None = None, deviance: float | None = None) -> list[str]:
+        """Return the notes below a table: the intercept (unless None), the meaning of R², units and signs.
+
+        deviance : the deviance without features, for a loss other than the squared one.
+        """
+        centred, plain = "R² = 1 − ‖r‖²/‖y − ȳ‖²", "R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"
+        if deviance is not None:
+            share = f"D² = 1 − deviance/{number(deviance)}, the deviance"
+            centred, plain = f"{share} of the intercept alone", f"{share} at η = 0: there is no intercept"
+        first = [] if intercept is None else [f"intercept {number(intercept)}"]
+        return [*(first * self.with_intercept), centred if self.with_intercept else plain, *self.units()]
 
     def units(self) -> list[str]:
-        """Return the notes below a table about the units of λ and coefficients, and about their signs."""
+        """Return the notes below a table about the units of λ and coefficients, their signs, and labels."""
         notes = ["λ refers to the standardized columns; coefficients are in the units of X"]
-        return notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
+        notes = notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
+        if self.classes and self.classes[1] != 1:
+            notes.append(f"η is the log odds of {self.classes[1]!r}; the other label is {self.classes[0]!r}")
+        return notes
 
 
 class Named(Result):
@@ -225,6 +236,16 @@ class FittedPath(Named):
     def positive(self) -> bool:
         """True if the coefficients must be nonnegative, except those of forced features."""
         return self.fit.positive
+
+    @property
+    def loss(self) -> str:
+        """The loss that the models minimise: "squared", "logistic" or "poisson"."""
+        return self.fit.loss
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """For the logistic loss the two labels in sorted order, otherwise ()."""
+        return self.fit.classes
 
 
 def dense(inner: FloatArray, features: IndexArray, d: int) -> FloatArray:

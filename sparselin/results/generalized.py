@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FloatArray, Status, combine, result
-from sparselin.results.display import Column, Table, list_names, number
+from sparselin.results.base import Fit, FloatArray, IndexArray, Status, combine, result
+from sparselin.results.display import Column, Table, list_names
 from sparselin.results.paths import Steps
 
 
@@ -40,18 +40,18 @@ class GeneralizedPath(Steps):
     recession : if the status is NO_MINIMUM, (t + 2,) float64: a direction along which L decreases without
         end, to rounding. Its coordinates are the intercept, the features of `support`, and the unfitted
         feature. For another status the array is empty.
-    loss : "logistic" or "poisson".
     status : the way in which the path ended.
-    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
-        If the columns are standardized, `lam_star` refers to the standardized columns; `recession` is in the
-        units of X.
+    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized,
+        loss, classes. If the columns are standardized, `lam_star` refers to the standardized columns;
+        `recession` is in the units of X. `classes` are the two labels of logistic regression in sorted order;
+        the second one is the label 1 of the formulas. For Poisson regression `classes` is ().
 
     `to_frame()` has a row for each step: step, index, name, forced, coefficient (the final one), lam_star,
     margin, ties (the names of the other features in T, with commas), deviance and d2 (after the step).
 
     >>> import sparselin as sl
     >>> X = [[0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]
-    >>> path = sl.generalized_omp(X, [1, 2, 3, 10], 2, loss="poisson")
+    >>> path = sl.generalized_omp(X, [1, 2, 3, 10], 2, loss="poisson", intercept=True)
     >>> path
     <GeneralizedPath: poisson, 2 of 2 features, D² 0.973, COMPLETED>
     >>> path.predict(X).round(2)
@@ -62,7 +62,6 @@ class GeneralizedPath(Steps):
     optimality: FloatArray
     unfitted: tuple[int, ...]
     recession: FloatArray
-    loss: str
     status: Status
     fit: Fit
 
@@ -83,8 +82,8 @@ class GeneralizedPath(Steps):
     def linear_predictor(self, X: Any, t: int | None = None) -> FloatArray:
         """Return η = intercept + X_S·coef (m,) for X (m, d), where S are the first t selected features.
 
-        By default S are all selected features. In logistic regression η is the log odds of the label 1. X may
-        have any form that a fit takes. Of a frame with names, the columns of S are read by their names.
+        By default S are all selected features. In logistic regression η is the log odds of `classes[1]`. X
+        may have any form that a fit takes. Of a frame with names, the columns of S are read by their names.
         Raises ValueError if X has another shape or lacks such a column, if t is out of range, or if a column
         of S holds NaN or infinity.
         """
@@ -93,15 +92,11 @@ class GeneralizedPath(Steps):
         return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Predict the means μ (m,) of y: the probabilities of the label 1 (logistic), or e^η (Poisson).
+        """Predict the means μ (m,) of y: the probabilities of `classes[1]` (logistic), or e^η (Poisson).
 
         `linear_predictor` returns η; its docstring describes X and t.
         """
-        from scipy.special import expit
-
-        eta = self.linear_predictor(X, t)
-        with np.errstate(over="ignore"):
-            return np.asarray(expit(eta) if self.loss == "logistic" else np.exp(eta))
+        return means(self.linear_predictor(X, t), self.loss)
 
     def _headline(self) -> str:
         size = f"{len(self)} of {self.n_features} features"
@@ -113,24 +108,27 @@ class GeneralizedPath(Steps):
             Column("deviance", "deviance", self.deviance[1:]),
             Column("d2", "D²", self.d2_path[1:], 4),
         )
-        return Table(columns, (*self._notes(), self.status.line))
+        notes = self.fit.notes(self.intercept, float(self.deviance[0]))
+        notes += [note_on_end(self, self.name_of(j), np.array([j])) for j in self.unfitted]
+        return Table(columns, (*notes, self.status.line))
 
-    def _notes(self) -> list[str]:
-        zero = number(float(self.deviance[0]))
-        notes = [f"D² = 1 − deviance/{zero}, the deviance at η = 0: there is no intercept"]
-        if self.with_intercept:
-            notes = [
-                f"intercept {number(self.intercept)}",
-                f"D² = 1 − deviance/{zero}, the deviance of the intercept alone",
-            ]
-        notes += self.fit.units()
-        if self.unfitted:
-            feature = self.name_of(self.unfitted[0])
-            S = np.append(self.support, self.unfitted)
-            separating = self._names_of(S[np.flatnonzero(self.recession[1:])])
-            by = (
-                f"a combination of {list_names(separating, 6)}" if len(separating) > 1 else f"{feature} alone"
-            )
-            separated = f"with {feature} the data are separated, by {by} (`recession`)"
-            notes.append(separated if self.status is Status.NO_MINIMUM else f"next was {feature}")
-        return notes
+
+def means(eta: FloatArray, loss: str) -> FloatArray:
+    """Return the means of y at the linear predictor η; for the squared loss this is η itself."""
+    from scipy.special import expit
+
+    with np.errstate(over="ignore"):
+        return np.asarray({"squared": np.asarray, "logistic": expit, "poisson": np.exp}[loss](eta))
+
+
+def note_on_end(path: Any, unit: str, columns: IndexArray) -> str:
+    """Return the note below a table about the feature or group whose refit ended the path.
+
+    unit, columns : the name of this feature or group, and its columns.
+    """
+    if path.status is not Status.NO_MINIMUM:
+        return f"next was {unit}"
+    S = np.append(path.support, columns)
+    names = path._names_of(S[np.flatnonzero(path.recession[1:])])
+    by = f"a combination of {list_names(names, 6)}" if len(names) > 1 else f"{list_names(names)} alone"
+    return f"with {unit} the data are separated, by {by} (`recession`)"

@@ -1,4 +1,4 @@
-"""The path of OMP on groups of columns, or for several outputs at once."""
+"""The path of OMP on groups of columns, for one of the losses, or for several outputs at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names
+from sparselin.results.generalized import means, note_on_end
 
 
 @result
@@ -16,7 +17,8 @@ class GroupPath(FittedPath):
 
     The length is the number of groups. S_j denotes the columns of the first j of the t selected groups, and
     R_j = P_{S_j}^⊥Y is the residual of least squares of Y (n, q) on S_j. X_g are the columns of group g, and
-    ‖·‖_F is the Frobenius norm.
+    ‖·‖_F is the Frobenius norm. For the logistic and the Poisson loss, q = 1, R_j = w∘(y − μ) with the means
+    μ of the model on S_j and weights w, and the deviance takes the place of ‖R_j‖_F² (see `GeneralizedPath`).
 
     Attributes
     ----------
@@ -25,20 +27,25 @@ class GroupPath(FittedPath):
     support : (s,) the columns of the selected groups in this order, increasing within a group.
     sizes : (t + 1,) the number of columns in the first 0, …, t groups: S_j = support[:sizes[j]].
     ranks : (t + 1,) the dimensions of the spans of S_0, …, S_t, without the intercept.
-    coef_path : t arrays (sizes[j], q), j = 1, …, t: least squares coefficients of Y on S_j; zero for a column
-        in the span of the columns before it.
+    coef_path : t arrays (sizes[j], q), j = 1, …, t: the coefficients on S_j that minimise the loss; zero for
+        a column in the span of the columns before it.
     intercept_path : (t + 1, q) the intercepts of the models on the first 0, …, t groups; zeros if there is no
         intercept.
     lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F over the groups not selected, at each pick; NaN for forced groups.
     margin : (t,) (λ* − ‖X_gᵀR_j‖_F of the runner-up)/λ*: 0 in a tie, NaN for forced groups.
     ties : t tuples of groups: the groups whose norm is largest to rounding; empty for forced groups.
     residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y minus the means of its columns.
+        For other losses it is the square root of the deviance.
+    unfitted : the tuple (g,) of the group whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
+        else ().
+    recession : if the status is NO_MINIMUM, a direction along which the loss decreases without end, to
+        rounding: the intercept, the features of `support`, and those of the unfitted group. Else it is empty.
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
-        (for standardized columns, `lam_star` refers to these columns).
+        (for standardized columns, `lam_star` refers to these columns), loss, classes.
 
     `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
-    ties, r2 (after the step).
+    ties, r2 (after the step; for other losses d2).
 
     >>> from sparselin.estimators import OMPSelector
     >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [4.0, 2.0, 1.0, 1.0]
@@ -67,6 +74,8 @@ class GroupPath(FittedPath):
     margin: FloatArray
     ties: tuple[tuple[int, ...], ...]
     residual_norm: FloatArray
+    unfitted: tuple[int, ...]
+    recession: FloatArray
     status: Status
     fit: Fit
 
@@ -75,13 +84,13 @@ class GroupPath(FittedPath):
 
     @property
     def r2_path(self) -> FloatArray:
-        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups; R_j are all outputs' residuals."""
+        """(t + 1,) R² = 1 − ‖R_j‖_F²/‖R_0‖_F² with the first 0, …, t groups; for other losses this is D²."""
         norms = self.residual_norm
         return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
 
     @property
     def r2(self) -> float:
-        """R² with all selected groups."""
+        """R², or D² for other losses, with all selected groups."""
         return float(self.r2_path[-1])
 
     def features_at(self, t: int) -> IndexArray:
@@ -96,7 +105,14 @@ class GroupPath(FittedPath):
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Predict the q outputs, (m, q), for X (m, d) by the model on the first t selected groups.
+        """Predict the means of the q outputs, (m, q), for X (m, d) by the model on the first t groups.
+
+        For the logistic loss the mean is the probability of `classes[1]`. `linear_predictor` describes X, t.
+        """
+        return means(self.linear_predictor(X, t), self.loss)
+
+    def linear_predictor(self, X: Any, t: int | None = None) -> FloatArray:
+        """Return η = intercept + X_S·coef (m, q) for X (m, d), where S are the columns of the first t groups.
 
         By default t is the number of all selected groups. X may have any form that a fit takes. Raises
         ValueError if X has another shape or other columns, if t is out of range, or if a column of these
@@ -107,8 +123,9 @@ class GroupPath(FittedPath):
         return combine(X, self.features_at(t), coef, intercept, self.n_features, self.names)
 
     def _headline(self) -> str:
+        loss, share = ("", "R²") if self.loss == "squared" else (f"{self.loss}, ", "D²")
         columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
-        return f"{columns}, R² {self.r2:.3f}, {self.status.name}"
+        return f"{loss}{columns}, {share} {self.r2:.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         members = [
@@ -117,6 +134,13 @@ class GroupPath(FittedPath):
         others = [
             [str(g) for g in tied if g != pick] for pick, tied in zip(self.order, self.ties, strict=True)
         ]
+        key, head, notes = "r2", "R²", self.fit.notes()
+        if self.loss != "squared":
+            whole = self.residual_norm[0] ** 2
+            key, head, notes = "d2", "D²", self.fit.notes(self.intercept_path[-1, 0], whole)
+        for g in self.unfitted:
+            J = np.flatnonzero(self.groups == g)
+            notes.append(note_on_end(self, f"group {g} ({list_names(self._names_of(J))})", J))
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
             Column("group", "group", self.order),
@@ -126,6 +150,6 @@ class GroupPath(FittedPath):
             Column("margin", "margin", self.margin),
             Column(None, "ties", [list_names(groups, what="groups") for groups in others]),
             Column("ties", None, [", ".join(groups) for groups in others]),
-            Column("r2", "R²", self.r2_path[1:], 4),
+            Column(key, head, self.r2_path[1:], 4),
         )
-        return Table(columns, (*self.fit.notes(), self.status.line))
+        return Table(columns, (*notes, self.status.line))

@@ -16,7 +16,7 @@ from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
 from sparselin.scale.record import Progress
 from sparselin.scale.sources import ReadOptions, open_source
-from sparselin.validation import Columns, check_count
+from sparselin.validation import Columns, check_count, check_flag
 
 
 @suggest_names
@@ -123,7 +123,7 @@ def compress(
     if held == 1:
         raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")
     options = Options(
-        standardize=bool(standardize),
+        standardize=check_flag(standardize, "standardize"),
         skips=on_bad == "skip",
         checkpoint=None if checkpoint is None else checkpoint_path(checkpoint),
         every=check_count(every, "every", 1),
@@ -140,7 +140,7 @@ def compress(
         columns=columns,
         forced=list(forced),
         categories=list(categories),
-        intercept=bool(intercept),
+        intercept=check_flag(intercept, "intercept"),
         max_levels=check_count(max_levels, "max_levels", 1),
         held_out=held,
     )

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ LEFT_OUT = ("nodes", "n_redone", "optimality", "duality_gap", "names")
 def along(name, of_y=None, **fixed):
     """Return a method that selects k features, for y or a function of the case's."""
     return lambda X, y, case, **options: getattr(sl, name)(
-        X, of_y(case.y) if of_y else y, asked(case), forced=case.forced, **fixed, **options
+        X, of_y(case.y) if of_y else y, asked(case), forced=case.forced, **fixed | options
     )
 
 
@@ -71,13 +72,13 @@ def batch_omp(X, y, case):
     return sl.batch_omp(X, Y, max(1, asked(case) - len(case.forced)))
 
 
-def group_omp(X, y, case, intercept=False, sample_weight=None, **options):
-    """Pairs of columns; for odd seeds two outputs."""
+def group_omp(X, y, case, of_y=None, intercept=False, sample_weight=None, **options):
+    """Pairs of columns; for odd seeds two outputs, unless the response is a function of y."""
     numbers = np.arange(case.X.shape[1]) // 2
-    Y = np.column_stack([case.y, np.roll(case.y, 1)]) if case.seed % 2 else case.y
-    options |= {"forced": case.forced, "fit_intercept": intercept}
+    Y = np.column_stack([case.y, np.roll(case.y, 1)]) if case.seed % 2 and not of_y else case.y
+    options |= {"forced": case.forced, "fit_intercept": intercept or of_y is not None}
     selector = sl.estimators.OMPSelector(int(numbers.max()) // 2 + 1, groups=numbers, **options)
-    return selector.fit(X, Y, sample_weight).path_
+    return selector.fit(X, of_y(Y) if of_y else Y, sample_weight).path_
 
 
 # name → (the attack as for which its designs are drawn, the call)
@@ -93,10 +94,12 @@ METHODS |= {
     "project_dual": ("project_dual", project_dual),
     "batch_omp": ("batch_omp", batch_omp),
     "group_omp": ("omp", group_omp),
-    "logistic": ("omp", along("generalized_omp", lambda y: y > np.median(y), loss="logistic")),
-    "poisson": ("omp", along("generalized_omp", lambda y: np.rint(np.abs(y)).clip(0, 99), loss="poisson")),
     "sequential_attention": ("sequential_attention", along("sequential_attention", max_iter=300)),
 }
+OF_Y = {"logistic": lambda y: y > np.median(y), "poisson": lambda y: np.rint(np.abs(y)).clip(0, 99)}
+for loss, of_y in OF_Y.items():
+    METHODS[loss] = "omp", along("generalized_omp", of_y, loss=loss, intercept=True)
+    METHODS[f"group {loss}"] = "omp", partial(group_omp, of_y=of_y, loss=loss)
 
 
 def gram(case):
