@@ -289,7 +289,9 @@ def refit(
     """Train a skip network that reads X[:, features], by Adam, without penalty and hierarchy.
 
     This is the usual last step after `lassonet_path`, because the networks of a path are biased: λ shrinks
-    the skip connection θ, and the bound M‖θ_j‖ shrinks the first-layer weights W_j of feature j.
+    the skip connection θ, and the bound M‖θ_j‖ shrinks the first-layer weights W_j of feature j. The loss of
+    a network refitted on S, less that of one refitted on S ∪ {i}, is the marginal gain of feature i
+    (Definition B.1 of *Sequential Attention for Feature Selection*).
 
     network : the widths of the hidden layers of a network with new weights, as in the paper's experiments; or
         a network that reads all d features. In the second case training starts from the network's weights of
