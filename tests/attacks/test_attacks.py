@@ -241,13 +241,16 @@ def test_a_failure_is_shrunk_and_written_down(tmp_path, monkeypatch):
     small = run.shrink(case, lambda c: c.X.shape[1] >= 2 and np.all(c.X[0] > 0) and len(c.X) >= 3)
     assert small.X.shape == (3, 2)
     assert (small.forced, small.form) == ((), "C")
-    scope = {"h": float.fromhex, "np": np, "Case": Case}
-    text = run.write_down(small, "words").read_text()
-    again = eval(run.literal(small), scope)
-    assert (again.X == small.X).all()
-    assert (again.y == small.y).all()
-    assert text.count("def test_") == 1
-    compile(text, "found", "exec")
+    for dtype in (np.float64, np.float32):
+        small = dataclasses.replace(
+            small, X=small.X.astype(dtype), y=small.y.astype(dtype), options=("weights",)
+        )
+        again = run.read(run.write_down(small, "words"))
+        assert (again.X == small.X).all()
+        assert (again.y == small.y).all()
+        assert again.X.dtype == again.y.dtype == dtype
+        assert (again.method, again.forced, again.seed, again.form) == ("omp", (), 3, "C")
+        assert again.options == ("weights",)
 
 
 @pytest.mark.parametrize("seed", range(5))
