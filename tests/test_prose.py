@@ -37,6 +37,10 @@ PAGES = [
     for path in sorted(PROJECT.glob(pattern))
     if path.name not in ("CHANGELOG.md", "LEDGER.md", "RESULTS.md")
 ]
+TEXTS = [
+    PROJECT / "sparselin/plots/explorer/presets.toml",
+    PROJECT / "proofs_checks/experiments/networks/printed.toml",
+]
 
 
 def described(tree):
@@ -98,7 +102,7 @@ def test_docstrings_are_sentences(path):
     assert not faults(path)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name)
+@pytest.mark.parametrize("path", PAGES + TEXTS, ids=name)
 def test_pages_have_no_private_words(path):
     assert not forbidden(path)
 
