@@ -38,8 +38,7 @@ PAGES = [
     if path.name not in ("CHANGELOG.md", "LEDGER.md", "RESULTS.md")
 ]
 TEXTS = [
-    PROJECT / "sparselin/plots/explorer/presets.toml",
-    PROJECT / "proofs_checks/experiments/networks/printed.toml",
+    path for folder in ("sparselin", "proofs_checks") for path in sorted((PROJECT / folder).rglob("*.toml"))
 ]
 
 
