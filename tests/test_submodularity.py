@@ -210,15 +210,6 @@ def test_a_gram_matrix_widens_the_interval(rng):
     assert exact.lower <= gram.upper
 
 
-def test_bad_input():
-    X, y = np.eye(3), np.ones(3)
-    refuses(r"U must hold column indices in 0\.\.2; got 3", sl.submodularity_ratio, X, y, [3], 1)
-    refuses("U must not repeat", sl.submodularity_ratio, X, y, [1, 1], 1)
-    refuses("k must be at least 1", sl.submodularity_ratio, X, y, [1], 0)
-    refuses("pair_limit must be at least 1; got 0", sl.submodularity_ratio, X, y, [1], 2, pair_limit=0)
-    refuses("node_limit must be at least 1; got -1", sl.submodularity_ratio, X, y, [1], 2, node_limit=-1)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nearly_dependent_columns_in_rationals(family):
     """lower ≤ γ ≤ upper, and what is known exactly stays so up to a condition of 1e6."""
