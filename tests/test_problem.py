@@ -19,9 +19,6 @@ from sparselin.spectral import GeneralizedRank
 X, Y = np.arange(12.0).reshape(4, 3) ** 2, np.array([1.0, -2.0, 3.0, 1.0])
 
 NEEDED = {"k": 2, "lam": 1.0, "eps": 0.1, "regularizer": GeneralizedRank(0.5), "S": [0], "U": [0]}
-# of an explanation and a certificate the data are those of a path, and of a loss y are labels or counts
-FUNCTIONS = sorted({row.name for row in methods.METHODS.values()} - {"certify", "explain", "generalized_omp"})
-ON_VECTORS = [name for name in FUNCTIONS if name != "batch_omp"]
 UNSCALED = ("babel", "coherence", "exact_recovery_coefficient", "sparse_eigenvalues")
 
 
@@ -29,14 +26,24 @@ def parameters(name):
     return inspect.signature(getattr(sl, name)).parameters
 
 
+def needs(name):
+    """Return the arguments without a default, but for the data."""
+    takes = parameters(name).values()
+    return {p.name for p in takes if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - set("XDyvY")
+
+
+# but for those that need a path, and those whose y are labels or counts of a loss
+FUNCTIONS = sorted(
+    name for name in {row.name for row in methods.METHODS.values()} if needs(name) <= set(NEEDED)
+)
+ON_VECTORS = [name for name in FUNCTIONS if name != "batch_omp"]
+
+
 def call(name, X, y, **options):
     """Call a public method on X and, if it takes them, y or two signals, with values for what it needs."""
     takes = parameters(name)
-    needed = {
-        key: NEEDED[key] for key in NEEDED if key in takes and takes[key].default is inspect.Parameter.empty
-    }
     data = (X, np.column_stack([y, y])) if "Y" in takes else (X, y) if {"y", "v"} & set(takes) else (X,)
-    return getattr(sl, name)(*data, **needed | options)
+    return getattr(sl, name)(*data, **{key: NEEDED[key] for key in needs(name)} | options)
 
 
 def with_entry(value, dtype=float):
@@ -183,7 +190,7 @@ def test_what_k_and_tol_are_compared_with():
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if "y" in parameters(name)])
 def test_a_missing_y_is_named(name):
-    needed = {key: value for key, value in NEEDED.items() if key in parameters(name)}
+    needed = {key: NEEDED[key] for key in needs(name)}
     refuses("y is missing", getattr(sl, name), X, None, error=TypeError, **needed)
 
 
