@@ -15,6 +15,13 @@ def alone(key: str, title: str, ours: Entrant, check: Check, *goals: Goal) -> tu
     return (Job(key, title, ours, goals, check),)
 
 
+def picks(
+    kind: str, words: str, ours: Entrant, key: str, name: str, *goals: Goal, eps: float = 2.0**-52
+) -> Job:
+    """Return the job of a method whose picks have to be those of OMP on one design."""
+    return Job(f"{kind}/{key}", f"{words}, {name}", ours, goals, checks.selects_like_omp(ours, eps))
+
+
 def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
     """Return the jobs of OMP, OLS and Sequential LASSO on one design; `single` adds OMP in float32."""
     omp, ols = entrants.our_omp, entrants.our_ols
@@ -22,20 +29,8 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
     jobs = (
         *omp_both_ways(key, name, goals),
         Job(f"ols/{key}", f"OLS, {name}", ols, (Goal(entrants.spams_omp, 1),), checks.selects_like_ols(ols)),
-        Job(
-            f"sequential-by-omp/{key}",
-            f"Sequential LASSO by OMP, {name}",
-            by_omp,
-            (Goal(omp, 1 / 1.1),),
-            checks.selects_like_omp(by_omp),
-        ),
-        Job(
-            f"sequential/{key}",
-            f"Sequential LASSO, {name}",
-            by_lasso,
-            (Goal(omp, 1 / 2),),
-            checks.selects_like_omp(by_lasso),
-        ),
+        picks("sequential-by-omp", "Sequential LASSO by OMP", by_omp, key, name, Goal(omp, 1 / 1.1)),
+        picks("sequential", "Sequential LASSO", by_lasso, key, name, Goal(omp, 1 / 2)),
     )
     return (*jobs, single_precision(key, name)) if single else jobs
 
@@ -44,22 +39,15 @@ def omp_both_ways(key: str, name: str, goals: tuple[Goal, ...]) -> tuple[Job, ..
     """Return the jobs of OMP on X in C order, as in NumPy, and in Fortran order, as in a frame."""
     omp, by_columns = entrants.our_omp, entrants.our_omp_by_columns
     return (
-        Job(f"omp/{key}", f"OMP, {name}", omp, goals, checks.selects_like_omp(omp)),
-        Job(
-            f"fortran/{key}",
-            f"OMP in Fortran order, {name}",
-            by_columns,
-            (Goal(omp, 1 / 1.15),),
-            checks.selects_like_omp(by_columns),
-        ),
+        picks("omp", "OMP", omp, key, name, *goals),
+        picks("fortran", "OMP in Fortran order", by_columns, key, name, Goal(omp, 1 / 1.15)),
     )
 
 
 def single_precision(key: str, name: str) -> Job:
     """Return the job of OMP in float32."""
-    ours = entrants.our_omp_single
-    check = checks.selects_like_omp(ours, eps=2.0**-23)
-    return Job(f"float32/{key}", f"OMP in float32, {name}", ours, (Goal(entrants.our_omp, 1.6),), check)
+    goal = Goal(entrants.our_omp, 1.6)
+    return picks("float32", "OMP in float32", entrants.our_omp_single, key, name, goal, eps=2.0**-23)
 
 
 def path(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
@@ -79,9 +67,11 @@ TOY = {"n": 40, "d": 60, "k": 5}
 BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = (Goal(entrants.sklearn_path, 1),)
 SMALL = {"n": 300, "d": 1000, "k": 20}
-FEW = {"n": 200, "d": 1000, "unpenalized": 0.05}
 FLOW, PATH = entrants.our_flow, entrants.our_path
-TOY_PROJECTION = {"n": 20, "d": 40, "lam": 0.3, "unpenalized": 0.05}
+OF_DUAL = ("n", "d", "lam", "unpenalized")
+SIGNAL, NOISE = designs.projection, designs.projection_of_noise
+EVEN, HALF = (Goal(entrants.daqp_projection, 1),), (Goal(entrants.daqp_projection, 0.5),)
+THREE_TIMES = (Goal(entrants.celer_projection, 3),)
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -260,40 +250,21 @@ CASES: tuple[Case, ...] = (
         {"n": 15, "d": 30},
         (path("whole", "noise, to λ = 0", (Goal(entrants.cvxcla_path, 20),)),),
     ),
-    Case(
-        "projection 0.3",
-        designs.projection,
-        FEW | {"lam": 0.3},
-        TOY_PROJECTION,
-        projection("0.3", "signal", (Goal(entrants.daqp_projection, 1),)),
-    ),
-    Case(
-        "projection 0.05",
-        designs.projection,
-        FEW | {"lam": 0.05},
-        TOY_PROJECTION,
-        projection("0.05", "signal", (Goal(entrants.daqp_projection, 1),)),
-    ),
-    Case(
-        "small projection",
-        designs.projection,
-        {"n": 100, "d": 300, "lam": 0.5},
-        {"n": 20, "d": 40, "lam": 0.3},
-        projection("small", "signal", (Goal(entrants.daqp_projection, 0.5),)),
-    ),
-    Case(
-        "projection of noise",
-        designs.projection_of_noise,
-        FEW | {"lam": 0.3},
-        TOY_PROJECTION,
-        projection("noise", "noise", ()),
-    ),
-    Case(
-        "wide projection",
-        designs.projection,
-        {"n": 500, "d": 5000, "lam": 0.3},
-        {"n": 20, "d": 60, "lam": 0.3},
-        projection("wide", "signal", (Goal(entrants.celer_projection, 3),)),
+    *(
+        Case(
+            name,
+            design,
+            dict(zip(OF_DUAL, size, strict=False)),
+            dict(zip(OF_DUAL, toy, strict=False)),
+            projection(key, words, goals),
+        )
+        for name, key, words, design, size, toy, goals in (
+            ("projection 0.3", "0.3", "signal", SIGNAL, (200, 1000, 0.3, 0.05), (20, 40, 0.3, 0.05), EVEN),
+            ("projection 0.05", "0.05", "signal", SIGNAL, (200, 1000, 0.05, 0.05), (20, 40, 0.3, 0.05), EVEN),
+            ("small projection", "small", "signal", SIGNAL, (100, 300, 0.5), (20, 40, 0.3), HALF),
+            ("projection of noise", "noise", "noise", NOISE, (200, 1000, 0.3, 0.05), (20, 40, 0.3, 0.05), ()),
+            ("wide projection", "wide", "signal", SIGNAL, (500, 5000, 0.3), (20, 60, 0.3), THREE_TIMES),
+        )
     ),
     Case(
         "spectral",

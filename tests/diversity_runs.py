@@ -5,9 +5,9 @@ import gzip
 
 import numpy as np
 
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS
 from proofs_checks.experiments.diversity.run import DiversitySettings, MethodSelection
 from sparselin.datasets import MNIST, Images
-from sparselin.spectral.regularizers import REGULARIZERS
 
 SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
 

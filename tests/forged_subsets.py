@@ -17,10 +17,24 @@ import numpy as np
 
 from proofs_checks.subset_checker import check
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
-from sparselin.certificates.subsets import SubsetCertificate, column_scale
+from sparselin.certificates.subsets import SubsetCertificate
 from tests.fractional import centred_gram, fractions, solve
 
 _HUGE = Fraction(10) ** 400  # in place of an infinite height
+
+
+def column_scale(X):
+    """Return, for each column, the exponent of the least power of two above its entries (d,)."""
+    return np.frexp(np.abs(X).max(axis=0))[1].astype(np.intp)
+
+
+def rounded(stage, w, scale, bits=30):
+    """Return w (d,), in the units of X, rounded to integers of at most `bits` bits and a power of two."""
+    scaled = np.ldexp(w, scale)
+    exponent = int(np.frexp(np.abs(scaled).max(initial=0.0))[1]) - bits
+    entries = np.rint(np.ldexp(scaled, -exponent)).astype(np.intp)
+    features = np.flatnonzero(entries)
+    return SubsetVector(stage, features, entries[features], exponent)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,7 +215,7 @@ class Producer:
             fit[features] = np.linalg.lstsq(G / np.outer(size, size), b / size, rcond=1e-12)[0] / size
         fit = np.clip(fit, self.task.lower, self.task.upper)
         for w in (np.zeros(self.d), best, fit, fit * self.rng.random(self.d)):
-            vector = SubsetVector.from_floats(s, w, self.scale, int(self.rng.choice([12, 30, 50])))
+            vector = rounded(s, w, self.scale, int(self.rng.choice([12, 30, 50])))
             tried.append((vector, *self.heights(vector)))
 
         def bound(trial, inside, free, room):

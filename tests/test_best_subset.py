@@ -356,25 +356,6 @@ def test_limits():
     assert best_subset(X, y, 6, node_limit=0).nodes == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"k": 0}, ValueError, r"k must be in 1\.\.3; got 0"),
-        ({"k": 4}, ValueError, r"k must be in 1\.\.3; got 4"),
-        ({"k": 1.5}, TypeError, "k must be an integer"),
-        ({"k": 1, "forced": (0, 1)}, ValueError, "forced features count in k: got 2 forced features and k=1"),
-        ({"k": 2, "forced": (3,)}, ValueError, r"forced must hold column indices in 0\.\.2"),
-        ({"k": 2, "time_limit": -1.0}, ValueError, "time_limit must be nonnegative"),
-        ({"k": 2, "node_limit": -1}, ValueError, "node_limit must be at least 0"),
-        ({"k": 2, "node_limit": 1.5}, TypeError, "node_limit must be an integer"),
-        ({"k": 2, "sample_weight": [-1.0, 1.0]}, ValueError, "sample_weight must be nonnegative"),
-    ],
-)
-def test_bad_input_is_named(arguments, error, words):
-    with pytest.raises(error, match="^" + words):
-        best_subset([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]], [1.0, 2.0], **arguments)
-
-
 def test_abess_is_never_better():
     abess = pytest.importorskip("abess")
     for seed in range(5):

@@ -22,6 +22,7 @@ from diversity_runs import SETTINGS, as_the_paper_says, idx, pictures, shortened
 from proofs_checks.experiments.diversity import figures, report
 from proofs_checks.experiments.diversity import run as diversity
 from proofs_checks.experiments.diversity.findings import judge
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS, Regularizer, register
 from proofs_checks.experiments.diversity.run import (
     DiversitySettings,
     MethodTask,
@@ -34,7 +35,6 @@ from proofs_checks.experiments.diversity.run import (
 )
 from sparselin import datasets
 from sparselin.datasets import images
-from sparselin.spectral.regularizers import REGULARIZERS, Regularizer, register
 
 
 @pytest.fixture(scope="module")

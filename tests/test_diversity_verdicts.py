@@ -6,7 +6,7 @@ import pytest
 from diversity_runs import SETTINGS, as_the_paper_says, made, shortened
 
 from proofs_checks.experiments.diversity.findings import Finding, extremes, judge
-from sparselin.spectral.regularizers import REGULARIZERS
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS
 
 
 def verdicts(selections, **changes):

@@ -180,20 +180,6 @@ def test_intercept_scales_weights_and_float32():
     assert single.average(3.0).is_lasso == double.average(3.0).is_lasso
 
 
-def test_bad_input():
-    X, y = np.eye(3), np.ones(3)
-    for options in ({"max_events": 0}, {"forced": [3]}, {"forced": [0, 0]}, {"sample_weight": [1, -1, 1]}):
-        with pytest.raises(ValueError):
-            sl.gradient_flow(X, y, **options)
-    for options in ({"max_events": 1.5}, {"forced": 1}):
-        with pytest.raises(TypeError):
-            sl.gradient_flow(X, y, **options)
-    with pytest.raises(TypeError, match="complex"):
-        sl.gradient_flow(1j * X, y)
-    with pytest.raises(ValueError):
-        sl.gradient_flow(X, [1.0, np.nan, 0.0])
-
-
 def test_the_picture_has_stairs_and_averages():
     X = np.array([[2.0, 0.6], [0.0, 0.1]])
     ax = sl.plots.show(sl.gradient_flow(X, np.linalg.solve(X.T, [1.0, 0.9])))

@@ -457,24 +457,6 @@ def test_the_limit_leaves_the_result_undecided():
     assert len(result.objective) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"lam": -1.0}, ValueError, "lam must be nonnegative"),
-        ({"lam": np.nan}, ValueError, "lam must be finite"),
-        ({"lam": "1"}, TypeError, "lam must be a real number"),
-        ({"lam": 1.0, "tol": -1e-3}, ValueError, "tol must be nonnegative"),
-        ({"lam": 1.0, "max_iter": 0}, ValueError, "max_iter must be at least 1"),
-        ({"lam": 1.0, "max_iter": 1.5}, TypeError, "max_iter must be an integer"),
-        ({"lam": 1.0, "forced": [30]}, ValueError, r"forced must hold column indices in 0..29"),
-    ],
-)
-def test_bad_arguments(arguments, error, words):
-    X, y = gaussian(20)
-    with pytest.raises(error, match=words):
-        sl.hadamard_descent(X, y, **arguments)
-
-
 def test_a_response_almost_orthogonal_to_the_columns_is_still_trained():
     """The floor that ends a vanishing descent must not take an untrained start below λ* for an answer."""
     X, y = np.eye(3)[:, :2], np.array([1.0, 0.2, 1e9])

@@ -89,7 +89,7 @@ def test_the_wheel_has_the_package_and_nothing_else(tmp_path):
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
-    kinds = {".py", ".pyi", ".j2", ".js", ".css", ".html", ".typed"}
+    kinds = {".py", ".pyi", ".j2", ".js", ".css", ".html", ".toml", ".typed"}
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sparselin").rglob("*")
                if path.suffix in kinds or path.name == "py.typed"}  # fmt: skip
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

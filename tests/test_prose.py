@@ -37,6 +37,9 @@ PAGES = [
     for path in sorted(PROJECT.glob(pattern))
     if path.name not in ("CHANGELOG.md", "LEDGER.md", "RESULTS.md")
 ]
+TEXTS = [
+    path for folder in ("sparselin", "proofs_checks") for path in sorted((PROJECT / folder).rglob("*.toml"))
+]
 
 
 def described(tree):
@@ -98,7 +101,7 @@ def test_docstrings_are_sentences(path):
     assert not faults(path)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name)
+@pytest.mark.parametrize("path", PAGES + TEXTS, ids=name)
 def test_pages_have_no_private_words(path):
     assert not forbidden(path)
 

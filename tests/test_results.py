@@ -256,6 +256,7 @@ def test_equality(found):
     assert all(not array.flags.writeable for array in arrays(found))
     for field in dataclasses.fields(found):
         value = getattr(found, field.name)
+        refuses(f"assign to field '{field.name}'", setattr, found, field.name, value, error=AttributeError)
         other = dataclasses.replace(found, **{field.name: altered(value)})
         assert (found != other) == field.compare, field.name
         if isinstance(value, np.ndarray) and value.dtype == np.float64:

@@ -229,16 +229,9 @@ def test_a_gram_matrix_widens_the_interval(rng):
     assert gram.lambda_min.exact
 
 
-def test_bad_input():
-    X = np.eye(3)
-    refuses("k must be at least 1; got 0", sl.sparse_eigenvalues, X, 0)
-    refuses("k must be an integer", sl.sparse_eigenvalues, X, 1.5, error=TypeError)
-    refuses("node_limit must be at least 1", sl.sparse_eigenvalues, X, 2, node_limit=0)
-    refuses("X must be finite", sl.sparse_eigenvalues, [[1.0, np.nan]], 1)
-    for extreme in (1e-80, 1e100):
-        refuses("Scale X by a power of two", sl.sparse_eigenvalues, extreme * X, 2)
-    refuses("X must be a matrix", sl.sparse_eigenvalues, [1.0, 2.0], 1)
-    refuses("real numbers", sl.sparse_eigenvalues, [["a"]], 1, error=TypeError)
+@pytest.mark.parametrize("extreme", [1e-80, 1e100])
+def test_fourth_powers_beyond_floats_are_named(extreme):
+    refuses("Scale X by a power of two", sl.sparse_eigenvalues, extreme * np.eye(3), 2)
 
 
 def test_the_default_limit_falls_with_the_size():

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from forged_subsets import Producer, attack, claim_of, oracle, random_task
+from forged_subsets import Producer, attack, claim_of, column_scale, oracle, random_task, rounded
 from fractional import centred_gram, dot, fractions, gram, solve
 from house import PROJECT
 
@@ -17,9 +17,9 @@ import sparselin as sl
 from proofs_checks.subset_checker import Proof, check, eliminate
 from sparselin.certificates.curvature import is_semidefinite
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
-from sparselin.certificates.subset_form import SubsetStage, SubsetVector
+from sparselin.certificates.subset_form import SubsetStage
 from sparselin.certificates.subset_proof import SubsetProof
-from sparselin.certificates.subsets import SubsetCertificate, column_scale
+from sparselin.certificates.subsets import SubsetCertificate
 
 
 def data(task):
@@ -180,7 +180,7 @@ def larger(factor, ridge=0.0, n=110, d=60):
         shape=(n, d), k=2, ridge=ridge, gap=0.0, intercept=True, forced=(), groups=None,
         lower=np.full(d, -np.inf), upper=np.full(d, np.inf), support=(3, 20), at_lower=(), at_upper=(),
         scale=scale, box=None, stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
-        vectors=(SubsetVector.from_floats(0, w, scale),), tree=(("in", 0, (3, 20)), ("value", (), ())),
+        vectors=(rounded(0, w, scale),), tree=(("in", 0, (3, 20)), ("value", (), ())),
     )  # fmt: skip
     return certificate, X, y, weights
 
@@ -272,16 +272,3 @@ def test_verify_takes_data_as_everywhere():
         certificate.verify(sl.Problem(X, y), sample_weight=weights)
     with pytest.raises(ValueError, match="sample_weight must be nonneg"):
         certificate.verify(X, y, -weights)
-
-
-def test_rounding_a_vector_keeps_its_leading_bits():
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((5, 4)) * [1e-100, 1, 1e100, 1]
-    scale = column_scale(X)
-    w = np.ldexp(rng.standard_normal(4), -scale)
-    w[3] = 0
-    vector = SubsetVector.from_floats(0, w, scale, bits=30)
-    assert vector.features.tolist() == [0, 1, 2]
-    assert np.abs(vector.entries).max() <= 2**30
-    kept = np.ldexp(vector.entries.astype(float), vector.exponent - scale[:3])
-    np.testing.assert_allclose(kept, w[:3], rtol=1e-6)

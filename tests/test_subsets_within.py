@@ -100,14 +100,3 @@ def test_its_shares_and_its_picture():
     assert sorted(kinds.tolist()) == list(range(X.shape[1]))
     assert sl.plots.show(found).images[0].get_array().sum() == 2 * len(found)
     assert len(found.to_frame()) == len(found)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"eps": -1.0}, "eps"), ({"eps": np.nan}, "eps"), ({"eps": 0.1, "max_sets": 0}, "max_sets"),
-     ({"eps": 0.1, "k": 9}, "k must")],
-)  # fmt: skip
-def test_bad_input_is_named(options, message):
-    options = {"k": 2} | options
-    with pytest.raises(ValueError, match=message):
-        sl.subsets_within(np.eye(4), np.ones(4), **options)

@@ -20,6 +20,7 @@ from numba.core import event
 
 import sparselin as sl
 from sparselin._kernels import notice
+from sparselin.greedy._single import SMALL
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
 from sparselin.studies.common.group import cli
@@ -59,6 +60,10 @@ def test_nothing_is_left_to_compile(name, warm):
                 method.call(X, y, data.levels)
     new = signatures() - before
     assert not new
+
+
+def test_large_data_are_above_the_size_for_single_picks():
+    assert max(getattr(X, "size", 0) for X, _ in warm_up.data("omp")) > SMALL
 
 
 def test_nothing_is_left_to_compile_for_restricted_subsets(warm, rng):

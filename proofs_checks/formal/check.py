@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import sparselin as sl
-from sparselin.certificates.rocq import GOALS, fractions, read, restatement, statement
+from sparselin.certificates.rocq import GOALS, PRINTS, fractions, literals, read, statement
 from sparselin.validation import read_npz
 
 LIBRARY = Path(__file__).parent
@@ -123,6 +123,20 @@ def check(filename, X, y, picks, *, forced=(), claim="sequential_lasso", interce
     if (goal, columns, entries) != stated:
         raise ValueError(f"{filename} makes Coq read another goal: {goal!r} in place of {stated[0]!r}")
     return goal
+
+
+def restatement(X, y, claim, forced, picks, proof):
+    """Write a file for Rocq that states the same goal and derives it from the theorem `proof` of a library.
+
+    The library is loaded by Require without Import, so its definitions, notations and output have no effect
+    in the file.
+    """
+    return f"""Require {proof.rpartition(".")[0]}.
+{literals(X, y)}
+Definition picks_are_right :
+  {statement(X, y, claim, forced, picks)} :=
+  {proof}.
+{PRINTS}"""
 
 
 def main():

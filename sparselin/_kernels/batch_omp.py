@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
+from sparselin._kernels.linear_algebra import copy, dot, extend_inverse, is_among, project, subtract
 
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -426,15 +426,6 @@ def largest(bits, tops, gap):
     return best, (i if count == 1 else -1)
 
 
-@inner()
-def is_among(j, chosen, t):
-    """Return whether j is among the first t entries of `chosen`."""
-    for s in range(t):  # noqa: SIM110
-        if chosen[s] == j:
-            return True
-    return False
-
-
 @inner(**VECTORIZED)
 def residual(dictionary, signal, t, r):
     """Compute the residual r = y − U_Sγ, where S are the first t picks. Return ‖r‖."""
@@ -487,13 +478,6 @@ def back_substitute(R, z, t, gamma):
         for s in range(i + 1, t):
             gamma[i] -= R[s, i] * gamma[s]
         gamma[i] /= R[i, i]
-
-
-@inner(**VECTORIZED)
-def copy(a, b):
-    """Copy a to b. (With b[:] = a Numba would also compile the code for a ValueError.)"""
-    for i in range(b.size):
-        b[i] = a[i]
 
 
 @inner()

@@ -38,6 +38,15 @@ def copy(a, b):
 
 
 @inner()
+def is_among(j, chosen, t):
+    """Return whether j is among the first t entries of `chosen`."""
+    for s in range(t):  # noqa: SIM110
+        if chosen[s] == j:
+            return True
+    return False
+
+
+@inner()
 def copy_rows(A, B):
     """Copy the rows of A to the first rows of B."""
     for i in range(len(A)):

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot
+from sparselin._kernels import NUMPY, ONCE, inner, kernel
+from sparselin._kernels.linear_algebra import dot, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -51,13 +51,6 @@ class Relaxation(NamedTuple):
     eps: float
 
 
-@inner(**VECTORIZED, **NUMPY)
-def _add(share, a, b):
-    """Add share·a to b."""
-    for i in range(a.size):
-        b[i] += share * a[i]
-
-
 @inner(**NUMPY)
 def _height(D, low, high, t):
     """Return H(t) = max {tβ − Dβ²/2 : low ≤ β ≤ high}; inf if there is no maximum."""
@@ -87,12 +80,12 @@ def bound(data, state, m, w, c, H):
     if len(data.M):
         for l in range(F):
             if w[l] != 0:
-                _add(-w[l], data.M[l], c)
+                subtract(w[l], data.M[l], c)
     else:
         r = data.y.copy()
         for l in range(F):
             if w[l] != 0:
-                _add(-w[l], data.rows[l], r)
+                subtract(w[l], data.rows[l], r)
         for j in range(F):
             c[j] = dot(data.rows[j], r) - (data.ridge[j] - data.D[j]) * w[j]
     e = (data.error + (terms + 4) * data.eps) * size

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
+from sparselin._kernels.linear_algebra import dot, extend_inverse, is_among, project, subtract
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
@@ -161,15 +161,6 @@ def first_event(c, after, lam, chosen, size):
         if down < event * (1 + b) and not is_among(j, chosen, size):
             event = down / (1 + b)
     return event
-
-
-@inner()
-def is_among(j, chosen, t):
-    """Return whether j is among the first t entries of `chosen`."""
-    for s in range(t):  # noqa: SIM110
-        if chosen[s] == j:
-            return True
-    return False
 
 
 @inner()

@@ -29,7 +29,7 @@ GOALS = {
     "omp": ("omp_picks", "omp_checked"),
 }
 _WIDTH = 110
-_PRINTS = """
+PRINTS = """
 Set Printing Depth 10000000.
 Print columns.
 Print entries.
@@ -63,7 +63,7 @@ def document(
    python -m proofs_checks.formal.check --help        that its goal is about your data and all your picks.
    X is {X.shape[0]} x {X.shape[1]}, features are numbered from 0: X_kj = columns_jk / 2^{_exponent(X)}, \
 y_k = entries_k / 2^{_exponent(y)}. *)
-{_literals(X, y)}
+{literals(X, y)}
 (* pick, D, fit, E, dir of each step *)
 Definition steps : seq step_certificate := [::
 {proofs}].
@@ -71,21 +71,7 @@ Definition steps : seq step_certificate := [::
 Theorem picks_are_right :
   {statement(X, y, claim, forced, picks)}.
 Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (erefl true). Qed.
-{_PRINTS}"""
-
-
-def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices, proof: str) -> str:
-    """Write a file for Rocq that states the same goal and derives it from the theorem `proof` of a library.
-
-    The library is loaded by Require without Import, so its definitions, notations and output have no effect
-    in the file.
-    """
-    return f"""Require {proof.rpartition(".")[0]}.
-{_literals(X, y)}
-Definition picks_are_right :
-  {statement(X, y, claim, forced, picks)} :=
-  {proof}.
-{_PRINTS}"""
+{PRINTS}"""
 
 
 def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
@@ -148,7 +134,7 @@ def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
     return [Fraction(int(digits), 2**exponent) for digits in re.findall(r"-?\d+", found[1])]
 
 
-def _literals(X: FloatArray, y: FloatArray) -> str:
+def literals(X: FloatArray, y: FloatArray) -> str:
     """Return the definitions of X and y as lists of integers; their powers of two stand in the goal."""
     n, d = X.shape
     columns = _integers(X.T)[0]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sparselin.certificates.form import are_features
 from sparselin.results import FloatArray, IndexArray
 
 Operation: TypeAlias = tuple[Any, ...]
@@ -50,15 +51,6 @@ class SubsetVector:
     entries: IndexArray
     exponent: int
 
-    @classmethod
-    def from_floats(cls, stage: int, w: FloatArray, scale: IndexArray, bits: int = 30) -> SubsetVector:
-        """Round a vector w (d,), in the units of X, to integers of at most `bits` bits and a power of two."""
-        scaled = np.ldexp(np.asarray(w, np.float64), scale)
-        exponent = int(np.frexp(np.abs(scaled).max(initial=0.0))[1]) - bits
-        entries = np.rint(np.ldexp(scaled, -exponent)).astype(np.intp)
-        features = np.flatnonzero(entries)
-        return cls(stage, features, entries[features], exponent)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubsetFields:
@@ -92,7 +84,7 @@ def form_fault(given: Any, n: int, d: int) -> str:
         return "`groups` must be None, or the number of the unit of each feature."
     units = unit_count(given)
     for name, count in (("forced", units), ("support", units), ("at_lower", d), ("at_upper", d)):
-        if not are_indices(getattr(given, name), count):
+        if not are_features(getattr(given, name), count):
             return f"`{name}` must be a tuple of distinct indices."
     if not (type(given.k) is int and len(given.support) <= given.k <= units):
         return "`k` must be an integer between the size of the support and the number of units."
@@ -149,10 +141,6 @@ def _are_increasing(J: Any, d: int) -> bool:
     if type(J) is not np.ndarray or not _is_array(J, np.intp, J.size):
         return False
     return J.size == 0 or bool(J[0] >= 0 and J[-1] < d and (J[1:] > J[:-1]).all())
-
-
-def are_indices(J: Any, count: int) -> bool:
-    return type(J) is tuple and all(type(j) is int and 0 <= j < count for j in J) and len(set(J)) == len(J)
 
 
 def unit_count(given: SubsetFields) -> int:

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sparselin.certificates.form import are_features
 from sparselin.certificates.objective import Dyadic, ExactObjective, dyadic
-from sparselin.certificates.subset_form import SubsetFields, are_indices, unit_count
+from sparselin.certificates.subset_form import SubsetFields, unit_count
 from sparselin.results import FloatArray, IndexArray
 
 _FREE, _IN, _OUT = 0, 1, 2
@@ -111,7 +112,7 @@ class SubsetProof:
         return type(v) is int and 0 <= v < len(self.given.vectors)
 
     def _are_free(self, units: Any, state: NDArray[np.int8]) -> bool:
-        return are_indices(units, len(state)) and all(state[j] == _FREE for j in units)
+        return are_features(units, len(state)) and all(state[j] == _FREE for j in units)
 
     def _is_bounded(
         self, v: int, state: NDArray[np.int8], room: int, kind: str, units: tuple[int, ...]
@@ -165,7 +166,7 @@ class SubsetProof:
         at_lower, at_upper : the features at their lower and at their upper bound.
         """
         d = len(self.labels)
-        if not (are_indices(at_lower, d) and are_indices(at_upper, d)):
+        if not (are_features(at_lower, d) and are_features(at_upper, d)):
             return None
         pairs = [(j, side[j]) for J, side in zip((at_lower, at_upper), self.box, strict=True) for j in J]
         fixed = {j: value for j, value in pairs if value is not None}

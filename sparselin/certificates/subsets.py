@@ -47,7 +47,6 @@ from numpy.typing import ArrayLike, NDArray
 from sparselin.certificates.subset_form import SubsetFields, SubsetStage, SubsetVector, form_fault
 from sparselin.certificates.subset_proof import SubsetProof
 from sparselin.problem import as_problem
-from sparselin.results import FloatArray, IndexArray
 
 _FORMAT = "sparselin subset certificate 1"
 
@@ -182,12 +181,6 @@ class SubsetCertificate(SubsetFields):
             return cls(**{name: _as_tuple(value) for name, value in fields.items()})
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
-
-
-def column_scale(X: FloatArray) -> IndexArray:
-    """Return, for each column, the exponent of the least power of two above its entries (d,)."""
-    exponents: IndexArray = np.frexp(np.abs(X).max(axis=0))[1].astype(np.intp)
-    return exponents
 
 
 def _array(values: Any, kind: type[int | float]) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,44 +38,28 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
 
     Raises ValueError if the path was not computed from this problem.
     """
-    step, given, forced = place_on(path, j)
-    correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
-    at, choice = standing(problem, given, j), Choice()
-    if step and not forced:
-        level, choice = path.lam_star[:step].astype(np.float64), _choice(problem, path, given, step)
-    else:
-        last = math.nan if forced else _next_level(problem, given, path.positive)
-        level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
-    added = _describe_addition(path, at, float(correlation[-1]))
-    return explain_pick(path, j, Course(correlation, error, level), choice, at, added, problem.dtype)
-
-
-def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
-    """Return the step of j (0 if it was not selected), the features before j, and whether j was forced."""
     place = np.flatnonzero(path.support == j)
     step = int(place[0]) + 1 if len(place) else 0
-    return step, path.support[: step - 1 if step else None], bool(step and np.isnan(path.lam_star[step - 1]))
-
-
-def explain_pick(
-    path: SelectionPath, j: int, course: Course, choice: Choice, at: Standing, added: str, dtype: Any
-) -> Explanation:
-    """Write the sentence for feature j, and assemble its explanation.
-
-    at : the `Standing` of j relative to the features before it.
-    added : for a feature that was not selected, the part of the sentence on the gain in R² if j were added.
-    """
-    step, given, forced = place_on(path, j)
-    fall = _largest_fall(course.correlation, course.error)
+    given, forced = (
+        path.support[: step - 1 if step else None],
+        bool(step and np.isnan(path.lam_star[step - 1])),
+    )
+    correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
+    at, choice, fall = standing(problem, given, j), Choice(), _largest_fall(correlation, error)
+    level = path.lam_star[: step or None].astype(np.float64)
+    if not step:
+        level = np.append(level, _next_level(problem, given, path.positive))
+    course = Course(correlation, error, level)
     if forced:
         text = _describe_forced_feature(path, step, at)
     elif step:
+        choice = _choice(problem, path, given, step)
         text = _describe_entry(path, step, choice, at)
     else:
-        text = _describe_omission(path, j, course, fall, at, added)
+        text = _describe_omission(path, j, course, fall, at)
     margin = float(path.margin[step - 1]) if step else math.nan
     entry = Entry(step, forced, choice.runner_up, margin, choice.tied, fall)
-    return explanation(path, j, "selection", given.copy(), at, entry, course, dtype, text)
+    return explanation(path, j, "selection", given.copy(), at, entry, course, problem.dtype, text)
 
 
 def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
@@ -224,13 +208,10 @@ def _describe_forced_feature(path: SelectionPath, step: int, at: Standing) -> st
     return f"{name} was forced: it is in S from the start, as feature {step}; {effect}."
 
 
-def _describe_omission(
-    path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str
-) -> str:
+def _describe_omission(path: SelectionPath, j: int, course: Course, fall: int, at: Standing) -> str:
     """Write the sentence for a feature j that was not selected.
 
     fall : the step at which the correlation of j with the residual decreased most; 0 if it never decreased.
-    added : the part of the sentence on the gain if j were added.
     """
     k, begin = len(path.support), f"{path.name_of(j)} was not selected"
     picks = [path.name_of(int(i)) for i in path.support]
@@ -244,7 +225,8 @@ def _describe_omission(
     ties = [s for s, T in enumerate(path.ties) if j in T]
     if ties:
         parts.append(f"at step {ties[0] + 1} it was tied with {picks[ties[0]]}, which was selected")
-    parts += [words.describe_share(path, path.support, at, path.with_intercept), added]
+    parts.append(words.describe_share(path, path.support, at, path.with_intercept))
+    parts.append(_describe_addition(path, at, float(course.correlation[-1])))
     return words.sentence(f"{begin} in {plural(k, 'step')}", parts)
 
 

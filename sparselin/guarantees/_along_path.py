@@ -309,7 +309,7 @@ def step(
     if m <= 0 or not data.y.any():
         return PrefixBounds(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
-    given = _raise_to(np.array([ratio.lower, ratio.upper]), known.gamma)
+    given = np.maximum([ratio.lower, ratio.upper], known.gamma)
     unit = left.Z / left.rho
     gamma = np.maximum(given, _least(unit, m, left.error_unit, node_limit, known.correlation))
     sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
@@ -410,11 +410,6 @@ def _may_end(left: _Remainder) -> tuple[bool, bool]:
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())
 
 
-def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
-    """Raise both bounds (2,) on a constant to at least `known`, another lower bound on the constant."""
-    return np.maximum(bounds, known)
-
-
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
     """Return an upper bound on the increase of R² by any k further columns.
 
@@ -444,4 +439,4 @@ def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: flo
     floor = max(0.0, math.sqrt(known) - change) ** 2
     found = bound_below(C, m, product_error(len(Z), kappa=m) * trace, node_limit, known=floor)
     root = np.sqrt(np.maximum(0.0, [found.lower, found.value])) + change * np.array([-1, 1])
-    return _raise_to(np.maximum(0.0, root) ** 2, known)
+    return np.asarray(np.maximum(np.maximum(0.0, root) ** 2, known))

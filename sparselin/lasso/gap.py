@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
@@ -36,34 +35,6 @@ class DualityGap:
     error: FloatArray
 
 
-def lasso_gap(
-    X: Any,
-    y: FloatArray,
-    S: IndexArray,
-    coef: FloatArray,
-    lam: float,
-    basis: FloatArray,
-    column_norms: FloatArray,
-) -> DualityGap:
-    """Return the duality gap of the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
-
-    S are the features without penalty, and S̄ the others.
-
-    The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of the column
-    space of X_S, and scaled so that ‖Xᵀu‖∞ ≤ λ. With the objectives P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and
-    D(u) = ½‖y‖² − ½‖y − u‖², the gap is
-
-        P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩.
-
-    The first two terms are nonnegative, and the last sum is zero. So gaps far below eps‖y‖² are computed
-    without cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of
-    ⟨X_j, u⟩, which is 4√n·eps·‖X_j‖‖u‖.
-    """
-    residual = y - X @ coef
-    u = project_off(basis, residual)
-    return gap_at(residual, u, X.T @ u, S, coef, lam, column_norms)
-
-
 def gap_at(
     residual: FloatArray,
     u: FloatArray,
@@ -73,11 +44,19 @@ def gap_at(
     lam: float,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """Return the duality gap of `lasso_gap` from quantities that are already known.
+    """Return the duality gap of the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
 
-    residual : y − Xβ, for β = coef.
-    u : (n,) a point with X_Sᵀu = 0 to rounding, where S are the features without penalty. u is scaled so that
-        ‖Xᵀu‖∞ ≤ λ.
+    S are the features without penalty, and S̄ the others. With the objectives P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and
+    D(u) = ½‖y‖² − ½‖y − u‖², where r is the residual, the gap is
+
+        P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩.
+
+    The first two terms are nonnegative, and the last sum is zero. So gaps far below eps‖y‖² are computed
+    without cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of
+    ⟨X_j, u⟩, which is 4√n·eps·‖X_j‖‖u‖.
+
+    residual : r = y − Xβ.
+    u : (n,) r projected off X_S, so that X_Sᵀu = 0 to rounding. u is scaled so that ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     """
     correlation = correlation.copy()
@@ -96,7 +75,7 @@ def gap_at(
 def gap_of(
     problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
 ) -> float:
-    """Return the duality gap of `lasso_gap` for a `Problem`, or for a `Problem` with another response y."""
+    """Return the duality gap of `gap_at` for a `Problem`, or for a `Problem` with another response y."""
     residual = (problem.y if y is None else y) - problem.predict(coef)
     u = project_off(orthonormal_basis(problem.columns(S)), residual)
     return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap

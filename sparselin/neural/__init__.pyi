@@ -1,5 +1,4 @@
 from .attention import SequentialAttention as SequentialAttention
-from .gains import marginal_gains as marginal_gains
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path
 from .lassonet import network_at as network_at

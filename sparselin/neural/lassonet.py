@@ -109,7 +109,8 @@ def lassonet_path(
     k : the path ends with the first λ at which at most k features are left.
     groups : a partition of 0..d − 1.
     validation : (X, y) or (X, y, weight), the validation rows. Their mean loss is recorded at each λ.
-    sample_weight : (n,) weights ω, which are scaled to mean 1.
+    sample_weight : (n,) weights ω, which are scaled to mean 1. scikit-learn's `compute_sample_weight` gives
+        the weights of classes, for example "balanced" ones.
     settings : the settings of the training.
     rng : a seed or a NumPy Generator for new weights, dropout and the order of the rows.
     callback : a function that is called with a `LassoNetStep` after each λ; if it returns True, the path
@@ -140,7 +141,7 @@ def lassonet_path(
     check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
-        model, rows, held_out = prepare(network, X, y, by_rows, validation, sample_weight, settings)
+        model, rows, held_out = prepare(network, X, y, by_rows, validation, sample_weight)
         d = rows.X.shape[1]
         partition = arguments.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
@@ -151,13 +152,7 @@ def lassonet_path(
 
 
 def prepare(
-    network: Any,
-    X: Any,
-    y: Any,
-    loss: Loss,
-    validation: Any,
-    sample_weight: Any,
-    settings: LassoNetSettings,
+    network: Any, X: Any, y: Any, loss: Loss, validation: Any, sample_weight: Any
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """Return the skip network, and the training and validation rows in its dtype and on its device."""
     raw, target = arguments.as_design(X, "X"), arguments.as_tensor(y, "y")
@@ -180,11 +175,6 @@ def prepare(
             raise ValueError(
                 f"y must be below {q}, the number of outputs of the network; got class {int(part.y.max())}"
             )
-    if settings.class_weight is not None:
-        if loss is not cross_entropy:
-            raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for other losses')
-        of_rows = arguments.class_weights(settings.class_weight, rows.y.cpu(), q)
-        sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = arguments.as_rows(raw, target, loss, like, weight=sample_weight)
     if held_out is not None and held_out.X.shape[1] != raw.shape[1]:
@@ -299,7 +289,9 @@ def refit(
     """Train a skip network that reads X[:, features], by Adam, without penalty and hierarchy.
 
     This is the usual last step after `lassonet_path`, because the networks of a path are biased: λ shrinks
-    the skip connection θ, and the bound M‖θ_j‖ shrinks the first-layer weights W_j of feature j.
+    the skip connection θ, and the bound M‖θ_j‖ shrinks the first-layer weights W_j of feature j. The loss of
+    a network refitted on S, less that of one refitted on S ∪ {i}, is the marginal gain of feature i
+    (Definition B.1 of *Sequential Attention for Feature Selection*).
 
     network : the widths of the hidden layers of a network with new weights, as in the paper's experiments; or
         a network that reads all d features. In the second case training starts from the network's weights of
@@ -328,9 +320,7 @@ def refit(
         if isinstance(network, nn.Module):
             whole = arguments.as_skip_network(network, raw, arguments.as_tensor(y, "y"), by_rows)
             network = restrict(whole, torch.as_tensor(chosen))
-        model, rows, held_out = prepare(
-            network, raw[:, chosen], y, by_rows, validation, sample_weight, settings
-        )
+        model, rows, held_out = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight)
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
         PathTraining(reduced, rows, held_out, by_rows, float("inf"), settings, order).dense()  # no hierarchy

@@ -41,10 +41,8 @@ def reconstruction_path(
     >>> path.support(1)
     array([2])
     """
-    settings = check_settings(options.get("settings", LassoNetSettings()))
-    if "loss" in options or settings.class_weight is not None:
-        name = "loss" if "loss" in options else "class_weight"
-        raise TypeError(f"{name} is not an option: the loss is the squared error of the reconstruction")
+    if "loss" in options:
+        raise TypeError("loss is not an option: the loss is the squared error of the reconstruction")
     if options.get("validation") is not None:
         options["validation"] = (options["validation"], options["validation"])
     return lassonet_path(network, X, X, loss="squared", **options)
@@ -96,8 +94,9 @@ def matrix_completion(
     (np.int64(14), (5, 3))
     """
     refused = [name for name in ("loss", "validation", "sample_weight") if name in options]
-    if refused or check_settings(settings).class_weight is not None:
-        raise TypeError(f"{[*refused, 'class_weight'][0]} is not an option of matrix_completion")
+    if refused:
+        raise TypeError(f"{refused[0]} is not an option of matrix_completion")
+    check_settings(settings)
     check_count(rounds, "rounds", 1)
     if not check_real(tol, "tol") >= 0:
         raise ValueError(f"tol must be ≥ 0; got {tol}")

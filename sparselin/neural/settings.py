@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sparselin.neural.batches import from_array
 from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
-from sparselin.validation import FloatArray, check_count, check_flag, check_level, check_real, check_weights
+from sparselin.validation import check_count, check_flag, check_level, check_real, check_weights
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,8 +46,6 @@ class LassoNetSettings:
     rounds : the largest number of times that training at a λ is continued because a feature has to come back.
     l2 : the coefficient of a penalty on weights: the squared norm of all weights except those of the skip
         connection and of the first layer.
-    class_weight : a weight for each class; or "balanced", which gives all classes the same total weight. The
-        products of these weights with `sample_weight` are scaled to mean 1.
 
     Raises TypeError or ValueError if a value is not as described.
 
@@ -67,7 +65,6 @@ class LassoNetSettings:
     backtrack: bool = False
     rounds: int = 3
     l2: float = 0.0
-    class_weight: str | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         numbers = {name: check_real(getattr(self, name), name) for name in ("growth", "momentum", "tol")}
@@ -192,25 +189,6 @@ def triple(validation: Any) -> tuple[Any, Any, Any]:
         raise TypeError(f"validation must be (X, y) or (X, y, weight); got {reprlib.repr(validation)}")
     X, y, weight = (*validation, None)[:3]
     return X, y, weight
-
-
-def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
-    """Return the weight (n,) of the class of each row.
-
-    weight : a weight for each class; or "balanced" for n/(C·n_c), where C is the number of classes, and n_c
-        the number of rows of class c.
-    """
-    y = np.asarray(y)
-    if isinstance(weight, str):
-        if weight != "balanced":
-            raise ValueError(f'class_weight must be "balanced" or one number for each class; got {weight!r}')
-        counts = np.bincount(y, minlength=n_classes)
-        weight = len(y) / (n_classes * np.maximum(counts, 1))
-    vector: FloatArray = np.asarray(weight, dtype=float)
-    if vector.shape != (n_classes,) or not np.isfinite(vector).all() or vector.min() < 0:
-        raise ValueError(f"class_weight must be {n_classes} finite numbers ≥ 0; got {weight!r}")
-    of_rows: FloatArray = vector[y]
-    return of_rows
 
 
 def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwork:

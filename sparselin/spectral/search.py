@@ -279,21 +279,16 @@ def _by_ols(
     gram = None if f is None else Gram.of_problem(centre(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
-        y_norm = float(path.residual_norm[0])
-        relative = path.residual_norm.astype(np.float64) / y_norm if y_norm > 0 else np.ones(1)
-        r2 = float(1 - relative[-1] ** 2)
-        gains = -np.diff(relative**2) if y_norm > 0 else np.zeros(len(path.support))
         diversity = 0.0 if f is None or gram is None else grow(gram, f, path.support.tolist()).value
-        t = len(path.support)
         return SubsetResult(
             support=path.support,
             coef=path.coef,
-            value=r2,
-            r2=r2,
+            value=path.r2,
+            r2=path.r2,
             diversity=diversity,
-            gains=gains.astype(problem.dtype),
+            gains=np.diff(path.r2_path),
             candidates=(),
-            moves=t,
+            moves=len(path.support),
             status=path.status,
             n_features=problem.n_features,
             intercept=path.intercept,

@@ -23,7 +23,7 @@ from sparselin.lasso.projection import project_dual
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem.errors import EPS
-from sparselin.results import DescentResult, FloatArray, IndexArray
+from sparselin.results import DescentResult, FloatArray
 from sparselin.verification.independent import (
     InteriorPoint,
     Solver,
@@ -344,8 +344,11 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
     interior = InteriorPoint(step.Z[:, nonzero], step.r)
 
     def solve(lam: float) -> FloatArray | None:
-        b = interior.lasso(lam)
-        return None if b is None else _scatter(b, nonzero, len(step.c))
+        b, full = interior.lasso(lam), np.zeros(len(step.c))
+        if b is None:
+            return None
+        full[nonzero] = b
+        return full
 
     finding = bracket(step, max(1e-3, step.delta), solve)
     if finding.verdict is Agreement.VIOLATES:
@@ -353,12 +356,6 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
     second = _audit_window(step, solve(step.lam))
     third = _audit_projection(step, methods, interior.project(step.lam))
     return max(finding, second, third, key=lambda found: SEVERITY[found.verdict])
-
-
-def _scatter(b: FloatArray, J: IndexArray, d: int) -> FloatArray:
-    full = np.zeros(d)
-    full[J] = b
-    return full
 
 
 def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sparselin.lasso.gap import DualityGap, lasso_gap
+from sparselin.lasso.gap import DualityGap, gap_at
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FirstEntry, FloatArray, IndexArray
@@ -162,7 +162,8 @@ class ProjectedDesign:
     def gap(self, b: FloatArray, lam: float) -> DualityGap:
         """Return the duality gap of min ½‖r − Zb‖² + λ‖b‖₁, the LASSO with S projected out, at b."""
         Z, r = self.compressed
-        return lasso_gap(Z, r, np.zeros(0, np.intp), b, lam, np.zeros((len(r), 0)), self.lengths)
+        residual = r - Z @ b
+        return gap_at(residual, residual, Z.T @ residual, np.zeros(0, np.intp), b, lam, self.lengths)
 
     def gain(self, b: FloatArray, lam: float) -> float:
         """Return by how much the objective at b is smaller than at zero.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import faulthandler
-import functools
 import hashlib
+import json
 import signal
 import sys
-import textwrap
 import time
 import warnings
 from collections import defaultdict
@@ -188,53 +187,18 @@ def _short(A, bits):
 
 
 def write_down(case, words):
-    """The case as a test among those found; returns its file."""
+    """The case in a file of its own, which `found/test_found.py` reads; returns the file."""
     digest = hashlib.sha256(case.X.tobytes() + case.y.tobytes() + repr(case).encode()).hexdigest()[:10]
-    path = FOUND / f"test_{case.method}_{digest}.py"
-    said = textwrap.fill("Found by an attack: " + " ".join(words.split())[:300], 95)
-    path.write_text(TEMPLATE.format(words=said, case=literal(case), digest=digest))
+    path = FOUND / f"{case.method}_{digest}.json"
+    fields = {"words": " ".join(words.split())[:300], **vars(case), "dtype": str(case.X.dtype)}
+    text = json.dumps(fields, default=np.ndarray.tolist, ensure_ascii=False)
+    path.write_text(text.replace("], [", "],\n  [") + "\n")
     return path
 
 
-def literal(case):
-    def rows(A):
-        return [[number(x) for x in row] for row in np.atleast_2d(A).tolist()]
-
-    def number(x):
-        return repr(int(x)) if x == int(x) and abs(x) < 1e6 else f'h("{x.hex()}")'
-
-    # one row of the matrix a line, or several lines where it is long
-    wrap = functools.partial(
-        textwrap.fill,
-        width=110,
-        initial_indent=" " * 8,
-        subsequent_indent=" " * 9,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-    def text(rows):
-        lines = (wrap(f"[{', '.join(row)}],") for row in rows)
-        return "[\n" + "".join(f"{line}\n" for line in lines) + "    ]"
-
-    return (
-        f'Case(\n    "{case.method}",\n    np.array({text(rows(case.X))}, np.{case.X.dtype}),\n'
-        f"    np.array({text(rows(case.y))}, np.{case.y.dtype})[0],\n"
-        f'    {tuple(int(j) for j in case.forced)}, {case.seed}, "{case.form}", {case.options},\n)'
-    )
-
-
-TEMPLATE = '''"""{words}"""  # fmt: skip
-
-import numpy as np
-
-from ..attacks import stands
-from ..run import Case
-
-h = float.fromhex
-CASE = {case}  # fmt: skip
-
-
-def test_case_{digest}():
-    stands(CASE)
-'''
+def read(path):
+    """The case that `write_down` wrote to a file."""
+    fields = json.loads(path.read_text())
+    arrays = {name: np.array(fields[name], fields["dtype"]) for name in ("X", "y")}
+    return Case(fields["method"], **arrays, forced=tuple(fields["forced"]), seed=fields["seed"],
+                form=fields["form"], options=tuple(fields["options"]))  # fmt: skip

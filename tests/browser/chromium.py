@@ -8,24 +8,13 @@ import subprocess
 import sys
 import time
 import urllib.parse
+from pathlib import Path
 
 from selenium import webdriver
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
 
-# the first element for a selector, in shadow trees too
-_FIND = """
-const find = (tree, selector) => {
-  const found = tree.querySelector(selector);
-  if (found) return found;
-  for (const one of tree.querySelectorAll("*")) {
-    const inner = one.shadowRoot && find(one.shadowRoot, selector);
-    if (inner) return inner;
-  }
-  return null;
-};
-return find(document, arguments[0]);
-"""
+_FIND = Path(__file__).with_name("find.js").read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from refusals import refuses
 from scipy.stats import spearmanr
 
 from proofs_checks.experiments.networks.attention_study import gains_and_attention
-from sparselin.neural import NonFiniteLoss, marginal_gains, mlp
+from proofs_checks.experiments.networks.gains import marginal_gains
+from sparselin.neural import NonFiniteLoss, mlp
 from sparselin.neural.training import Rows, cross_entropy, seeded
 
 

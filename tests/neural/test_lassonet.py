@@ -141,22 +141,15 @@ def test_at_M_zero_the_path_is_the_lassos():
         assert np.array_equal(np.flatnonzero(beta), np.flatnonzero(exact))
 
 
-@pytest.mark.parametrize("kinds", [["sample"], ["class"], ["sample", "class"]])
-def test_weights_are_repeated_rows(kinds):
+def test_weights_are_repeated_rows():
     X, y = design(n=30)
-    label, count = (y > y.mean()).astype(int), np.random.default_rng(0).integers(1, 4, 30)
-    of = {"sample": (2.5 * count, count), "class": ([1.0, 3.0], np.array([1, 3])[label])}
-    given = {f"{kind}_weight": of[kind][0] for kind in kinds}
-    times = np.prod([of[kind][1] for kind in kinds], axis=0)
+    label, times = (y > y.mean()).astype(int), np.random.default_rng(0).integers(1, 4, 30)
     options = {"network": skip_network(6, 2), "loss": "cross_entropy", "lams": [0.5, 1.0, 2.0], **QUICK}
-    one, plain = (lassonet_path(X=X, y=label, **weights, **options) for weights in (given, {}))
+    one, plain = (lassonet_path(X=X, y=label, sample_weight=w, **options) for w in (2.5 * times, None))
     other = lassonet_path(X=X.repeat(times, axis=0), y=label.repeat(times), **options)
     np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)
     assert np.array_equal(one.mask, other.mask)
     assert not np.allclose(one.objective, plain.objective, rtol=1e-3)
-    balanced = "balanced", 30 / (2 * np.bincount(label))
-    one, other = (lassonet_path(X=X, y=label, class_weight=weight, **options) for weight in balanced)
-    assert one == other
 
 
 @pytest.mark.parametrize("p", [1, 3])
@@ -316,7 +309,6 @@ class Twice(nn.Module):
         *(({name: value}, name) for name, value in BOUNDS.items()),
         ({"loss": "cross_entropy"}, "class numbers 0, 1"),
         ({"loss": "cross_entropy", "y": np.zeros(60, int)}, "y must have at least two classes"),
-        ({"class_weight": "balanced"}, "sample_weight"),
         ({"sample_weight": -np.ones(60)}, "nonnegative"),
         ({"validation": (np.zeros((3, 5)), np.zeros(3))}, "6 features"),
         ({"network": SkipNetwork(mlp(5, [2], 1), 5, 1)}, "columns of X"),
@@ -338,10 +330,8 @@ def test_bad_arguments_are_named(change, match):
 def test_a_wrong_value_of_any_argument_is_named(call, options, refuses_wrong_values):
     X, y = design(24, 4)
     options = {"network": [3], "X": X, "y": y, "loss": "squared", **options}
-    names = inspect.signature(call).parameters.keys() - {"class_weight"}
+    names = inspect.signature(call).parameters
     refuses_wrong_values(lambda name, value: call(**options | {name: value}), names)
-    options |= {"loss": "cross_entropy", "y": (y > 0).astype(int), "class_weight": "nope"}
-    refuses("class_weight", call, **options)
 
 
 def test_settings_are_a_record():

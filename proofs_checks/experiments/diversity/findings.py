@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS
 from proofs_checks.experiments.diversity.run import BASELINES, DiversitySettings, MethodSelection, methods
-from sparselin.spectral.regularizers import REGULARIZERS
 
 # the end of the printed axis next to the curves, and the tick before it. If the axes were fitted to the
 # curves, the largest error of (a) and (b) and the smallest diversity of (c)-(f) are between these two.

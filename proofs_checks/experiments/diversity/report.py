@@ -24,6 +24,7 @@ from proofs_checks.experiments.diversity.findings import (
     panels,
 )
 from proofs_checks.experiments.diversity.findings import Table as ByMethod
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS
 from proofs_checks.experiments.diversity.run import (
     KS,
     RARE,
@@ -32,7 +33,6 @@ from proofs_checks.experiments.diversity.run import (
     MethodSelection,
     methods,
 )
-from sparselin.spectral.regularizers import REGULARIZERS
 from sparselin.studies.common import folder, page
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")

@@ -30,12 +30,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from proofs_checks.experiments.diversity.regularizers import REGULARIZERS, carrier
 from sparselin.datasets import Images
 from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.choice import LassoFit, choose_nu_for_each, lasso_fits
-from sparselin.spectral.regularizers import REGULARIZERS, SetFunction, SmoothedDifferentialEntropy, carrier
+from sparselin.spectral.regularizers import SetFunction, SmoothedDifferentialEntropy
 from sparselin.spectral.search import forward_regression
 
 BASELINES = ("lasso", "no-reg")

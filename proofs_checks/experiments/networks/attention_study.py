@@ -18,6 +18,7 @@ import torch
 from scipy.stats import spearmanr
 
 from proofs_checks.experiments.networks.data import FORMS
+from proofs_checks.experiments.networks.gains import marginal_gains
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.printed import ALL, MASKS, OWN, TABLE_4, TITLES
 from proofs_checks.experiments.networks.protocol import (
@@ -51,7 +52,6 @@ from proofs_checks.experiments.networks.released import (
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.batches import Shuffled
-from sparselin.neural.gains import marginal_gains
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, seeded
 from sparselin.results import FloatArray, IndexArray

@@ -4,7 +4,7 @@
 submission has the same numbers). `DECODER` and `TREES` are Tables 1 and 2 of *LassoNet: A Neural Network with
 Feature Sparsity* (JMLR 22(127), 2021), and `LASSONET_DATA` has their data sets. `ANCHORS` are the accuracies
 with all features in two later comparisons. Accuracies and standard deviations are integers, in thousandths,
-so that they are exact.
+so that they are exact. printed.toml has the numbers, and says what they are.
 
 `TABLES` has a function for each printed table. The function yields the printed figures that we compute again.
 Each figure has the study, the method and the setting of the runs that compute it.
@@ -13,8 +13,11 @@ Each figure has the study, the method and the setting of the runs that compute i
 from __future__ import annotations
 
 import dataclasses
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 Figures = tuple[tuple[int, int], ...]
 
@@ -28,154 +31,32 @@ TITLES = {
 }
 """The key of a data set ↦ its title in both papers."""
 
-# --- Sequential Attention --------------------------------------------------------------------------------
+
+def _tuples(entry: Any) -> Any:
+    """Return an entry of printed.toml with tuples for its lists."""
+    return tuple(map(_tuples, entry)) if isinstance(entry, list) else entry
+
+
+with Path(__file__).with_suffix(".toml").open("rb") as _file:
+    _PRINTED: Mapping[str, Mapping[Any, Any]] = {
+        table: {int(key) if key.isdecimal() else key: _tuples(entry) for key, entry in rows.items()}
+        for table, rows in tomllib.load(_file).items()
+    }
+TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5 = (_PRINTED[f"TABLE_{i}"] for i in range(1, 6))
+TABLE_6, TABLE_7, TABLE_8, TABLE_9, TABLE_10 = (_PRINTED[f"TABLE_{i}"] for i in range(6, 11))
+BOLD, DECODER, TREES = _PRINTED["BOLD"], _PRINTED["DECODER"], _PRINTED["TREES"]
+LASSONET_DATA, ANCHORS = _PRINTED["LASSONET_DATA"], _PRINTED["ANCHORS"]
 
 SMALL = ("SA", "LLY", "GL", "SL", "OMP", "CAE")
 """The methods of Tables 2, 5 and 6."""
-# examples, features, classes
-TABLE_1 = {
-    "Mice Protein": (1080, 77, 8),
-    "MNIST": (60_000, 784, 10),
-    "MNIST-Fashion": (60_000, 784, 10),
-    "ISOLET": (7797, 617, 26),
-    "COIL-20": (1440, 400, 20),
-    "Activity": (5744, 561, 6),
-}
-# mean accuracies and standard deviations of five runs, 50 features
-TABLE_2: Mapping[str, Figures] = {
-    "Mice Protein": ((993, 8), (981, 5), (985, 5), (984, 8), (994, 8), (956, 12)),
-    "MNIST": ((956, 2), (944, 1), (937, 3), (959, 1), (912, 4), (909, 7)),
-    "MNIST-Fashion": ((854, 3), (843, 5), (834, 4), (854, 3), (829, 8), (839, 3)),
-    "ISOLET": ((920, 6), (866, 12), (906, 6), (920, 3), (727, 26), (893, 11)),
-    "COIL-20": ((997, 1), (994, 2), (997, 4), (988, 5), (967, 14), (972, 7)),
-    "Activity": ((931, 4), (897, 25), (933, 2), (931, 3), (905, 13), (921, 1)),
-}
-# accuracies with all features: from LassoNet's Table 1, and from this paper
-TABLE_3 = {
-    "Mice Protein": (990, 963),
-    "MNIST": (928, 953),
-    "MNIST-Fashion": (833, 869),
-    "ISOLET": (953, 961),
-    "COIL-20": (996, 986),
-    "Activity": (853, 954),
-}
-# epochs and batch size of Tables 5 and 6
-TABLE_4 = {
-    "Mice Protein": (2000, 256),
-    "MNIST": (50, 256),
-    "MNIST-Fashion": (250, 128),
-    "ISOLET": (500, 256),
-    "COIL-20": (1000, 256),
-    "Activity": (1000, 512),
-}
-TABLE_5: Mapping[str, Figures] = {
-    "Mice Protein": ((984, 12), (907, 42), (968, 28), (961, 25), (556, 32), (956, 12)),
-    "MNIST": ((958, 1), (932, 9), (930, 1), (957, 1), (912, 0), (909, 7)),
-    "MNIST-Fashion": ((852, 1), (833, 4), (834, 1), (852, 3), (722, 29), (839, 3)),
-    "ISOLET": ((931, 1), (853, 16), (885, 0), (921, 2), (580, 25), (893, 11)),
-    "COIL-20": ((993, 4), (976, 14), (997, 0), (993, 4), (988, 2), (972, 7)),
-    "Activity": ((926, 2), (881, 13), (923, 2), (927, 6), (909, 0), (921, 1)),
-}
-# the columns of Table 5 in bold type
-BOLD = {
-    "Mice Protein": (0,),
-    "MNIST": (0, 3),
-    "MNIST-Fashion": (0, 3),
-    "ISOLET": (0,),
-    "COIL-20": (0, 3),
-    "Activity": (0, 3),
-}
-# seconds, mean and standard deviation of five runs
-TABLE_6 = {
-    "Mice Protein": ((57.5, 1.5), (90.5, 3.5), (49.0, 1.0), (46.5, 1.5), (50.5, 1.5), (375.0, 16.0)),
-    "MNIST": ((54.5, 2.5), (80.0, 5.0), (53.0, 1.0), (51.5, 2.5), (55.5, 0.5), (119.0, 1.0)),
-    "MNIST-Fashion": ((279.5, 0.5), (553.0, 2.0), (265.0, 1.0), (266.0, 1.0), (309.5, 3.5), (583.5, 2.5)),
-    "ISOLET": ((61.0, 0.0), (76.0, 0.0), (59.0, 1.0), (56.5, 1.5), (62.0, 1.0), (611.5, 21.5)),
-    "COIL-20": ((52.0, 0.0), (54.0, 0.0), (47.0, 1.0), (48.5, 0.5), (52.0, 1.0), (304.5, 7.5)),
-    "Activity": ((123.0, 1.0), (159.5, 0.5), (113.5, 0.5), (116.0, 0.0), (121.5, 0.5), (1260.5, 2.5)),
-}
 CRITEO = ("SA", "CMIM", "GL(1e-1)", "GL(1e-4)", "SL(1e-1)", "SL(1e-4)", "LLY")
 """The methods of Tables 7 and 8."""
-# by k: AUC, mean and standard deviation of three runs, in 1e-5
-TABLE_7: Mapping[int, Figures] = {
-    5: ((67232, 15), (63950, 76), (68342, 585), (50161, 227), (60278, 4473), (67710, 873), (58300, 6360)),
-    10: ((70167, 60), (69402, 52), (71942, 59), (64262, 187), (62263, 6097), (70964, 385), (68103, 137)),
-    15: ((72659, 36), (72014, 67), (72392, 27), (65977, 125), (66203, 4319), (72264, 213), (69762, 654)),
-    20: ((72997, 66), (72232, 103), (72624, 330), (72085, 106), (70252, 1985), (72668, 307), (71395, 467)),
-    25: ((73281, 30), (72339, 42), (73072, 193), (73253, 91), (71764, 987), (73084, 70), (72057, 444)),
-    30: ((73420, 46), (72622, 49), (73425, 81), (73390, 26), (72267, 663), (72988, 434), (72487, 223)),
-    35: ((73495, 40), (73225, 24), (73058, 350), (73512, 58), (73029, 509), (73361, 37), (73078, 102)),
-}
-# the same for the log loss
-TABLE_8: Mapping[int, Figures] = {
-    5: ((14123, 5), (14323, 10), (14036, 46), (14519, 0), (14375, 163), (14073, 61), (14415, 146)),
-    10: ((13883, 9), (13965, 8), (13747, 15), (14339, 19), (14263, 304), (13826, 32), (14082, 11)),
-    15: ((13671, 7), (13745, 8), (13693, 5), (14227, 21), (14166, 322), (13713, 21), (13947, 50)),
-    20: ((13633, 8), (13726, 10), (13693, 57), (13718, 4), (13891, 187), (13672, 35), (13806, 48)),
-    25: ((13613, 13), (13718, 9), (13648, 51), (13604, 4), (13760, 99), (13628, 10), (13756, 43)),
-    30: ((13596, 1), (13685, 4), (13593, 15), (13594, 5), (13751, 95), (13670, 80), (13697, 15)),
-    35: ((13585, 2), (13617, 6), (13666, 73), (13580, 12), (13661, 96), (13603, 10), (13635, 5)),
-}
-# 64 features, 2^i at a time, i = 0, …, 6
-TABLE_9: Mapping[str, Figures] = {
-    "Mice Protein": ((990, 6), (990, 8), (989, 6), (989, 6), (991, 5), (992, 6), (990, 7)),
-    "MNIST": ((963, 1), (961, 1), (956, 1), (950, 3), (940, 7), (936, 1), (932, 4)),
-    "MNIST-Fashion": ((860, 2), (856, 2), (852, 3), (852, 4), (847, 2), (849, 2), (843, 3)),
-    "ISOLET": ((934, 5), (930, 3), (927, 5), (919, 4), (893, 22), (845, 21), (782, 22)),
-    "COIL-20": ((998, 2), (997, 5), (999, 1), (998, 3), (995, 5), (972, 12), (988, 9)),
-    "Activity": ((938, 8), (934, 7), (928, 10), (930, 8), (915, 4), (898, 10), (913, 10)),
-}
 MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
 """The masks of Table 10."""
-TABLE_10: Mapping[str, Figures] = {
-    "Mice Protein": ((990, 6), (993, 10), (993, 10), (994, 6), (988, 8)),
-    "MNIST": ((958, 2), (957, 1), (958, 2), (958, 1), (957, 1)),
-    "MNIST-Fashion": ((850, 2), (843, 4), (850, 3), (853, 1), (852, 2)),
-    "ISOLET": ((920, 3), (894, 14), (908, 9), (921, 3), (921, 3)),
-    "COIL-20": ((997, 4), (997, 4), (995, 6), (996, 5), (996, 4)),
-    "Activity": ((922, 5), (906, 15), (908, 12), (933, 10), (935, 7)),
-}
-
-# --- LassoNet --------------------------------------------------------------------------------------------
-
 LASSONET = ("Fisher", "HSIC-Lasso", "PFA", "LassoNet")
 """The methods of its Tables 1 and 2, which have no standard deviations."""
-DECODER = {
-    "Mice Protein": (944, 958, 939, 958),
-    "MNIST": (813, 870, 873, 873),
-    "MNIST-Fashion": (671, 785, 793, 800),
-    "ISOLET": (793, 877, 863, 885),
-    "COIL-20": (986, 972, 975, 991),
-    "Activity": (769, 829, 779, 849),
-}
-TREES = {
-    "Mice Protein": (996, 996, 997, 997),
-    "MNIST": (818, 869, 879, 892),
-    "MNIST-Fashion": (660, 775, 784, 794),
-    "ISOLET": (818, 888, 855, 891),
-    "COIL-20": (996, 993, 993, 993),
-    "Activity": (794, 845, 808, 860),
-}
-# n, d, classes, and the accuracies with all features, of the decoder and of the trees
-LASSONET_DATA = {
-    "Mice Protein": (1080, 77, 8, 990, 997),
-    "MNIST": (10000, 784, 10, 928, 941),
-    "MNIST-Fashion": (10000, 784, 10, 833, 831),
-    "ISOLET": (7797, 617, 26, 953, 951),
-    "COIL-20": (1440, 400, 20, 996, 996),
-    "Activity": (5744, 561, 6, 853, 859),
-}
-
-# --- downstream learners ---------------------------------------------------------------------------------
-
 LEARNERS = ("SVC", "1-NN", "ExtraTrees")
-# percents of all features with these learners (Atashgahi et al. 2023; Li et al. 2024)
-ANCHORS = {
-    "COIL-20": (100.0, 100.0, 100.0),
-    "MNIST": (97.92, 96.91, 96.9),
-    "MNIST-Fashion": (88.3, 84.96, 87.39),
-    "ISOLET": (96.03, 88.14, 94.04),
-}
+"""The learners of `ANCHORS`."""
 
 # --- the printed figures and the pieces that compute them again ------------------------------------------
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from proofs_checks.experiments.networks.data import FORMS, title
@@ -36,38 +38,7 @@ OTHER_ROWS = {
     "lassonet": ("released split",),
 }
 """A study ↦ its settings that draw other rows for the same seed, so that their seeds are not paired."""
-CAVEATS = {
-    "paper": "On MNIST and Fashion-MNIST, Sequential Attention at the largest k and the network on all "
-    "features use all training rows, as in the paper. The other methods, and Sequential Attention with its "
-    "own defaults, use 8,750 rows at full scale. The baselines are our implementations. The group LASSO and "
-    "Sequential LASSO use a path of λ; the released code uses a single λ (“λ fixed” uses .03 and .01). OMP "
-    "uses the gradients of all rows, with W = 0 for unselected features (“switches” has the released OMP "
-    "and feature mask).",
-    "switches": "Each correction also applies to the network that is retrained, but not in the baselines. "
-    "“All” still leaves out the rows that do not fill a batch. Adam has the learning rate of the released "
-    "settings on MNIST, ISOLET and COIL-20. On Mice Protein and MNIST-Fashion these settings give no usable "
-    "rate, so Adam has 2·10⁻⁴ there. OMP and the feature mask have the epochs and batches of Sequential "
-    "Attention, and RMSprop.",
-    "efficiency": "The selection uses the epochs and batches of Table 4, all rows in each pass, and a fixed "
-    "λ. The network is retrained as in “paper”.",
-    "adaptivity": "The printed figures are compared with the settings that really select the stated number "
-    "of features at a time. The settings “as released” count phases as features, and fill the selection "
-    "with the features of lowest index.",
-    "honest": "On Mice Protein and ISOLET, Sequential Attention, LassoNet, the group LASSO and the feature "
-    "mask use the best of eight settings each, chosen on validation rows at the largest k. All other "
-    "methods, and all methods on the other data sets, use their defaults. (LassoNet's settings were drawn "
-    "again after one tuned record had been seen.) On ISOLET a speaker can be in both training and "
-    "validation rows; on COIL-20 neighbouring views of an object are in both training and test rows.",
-    "lassonet": "At k = 50, as in the tables, the width of the decoder is the best of four on validation "
-    "rows, and the small data sets have more seeds at full scale. At other k, and in a run with fewer "
-    "epochs, the width is k. A line against k joins both.",
-    "completion": "A network on k columns reads the completed matrix: its missing entries are those that "
-    "the network on all columns imputed. The numbers of epochs to try were chosen after the test errors of "
-    "the first seeds had been seen.",
-    "signals": "For some methods the selection for 2k does not begin with the selection for k (Sequential "
-    "Attention, mRMR, both concrete autoencoders); their seconds are those of both runs. If a data set has "
-    "at most 2k features, the first 2k are all features.",
-}
+CAVEATS = tomllib.loads(Path(__file__).with_name("caveats.toml").read_text(encoding="utf-8"))
 """A study ↦ the notes that a reader of its tables and figures needs."""
 HEADINGS = {
     "SA-table-2": "Sequential Attention, Table 2",

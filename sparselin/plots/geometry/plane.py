@@ -101,7 +101,7 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     ax = axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     for lam in levels:
-        ax.plot(*_close(outline(view.X, lam, far)).T, color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+        space.ring(ax, outline(view.X, lam, far), color=GREY, linewidth=1, linestyle=(0, (6, 3)))
     sides = faces(view.X, view.lam, far, touching=True)
     ax.fill(*outline(view.X, view.lam, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
     for side in sides:
@@ -122,11 +122,6 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
         labels.avoid(ends)
     _texts(labels, view, arrows, chain, levels, half)
     return ax
-
-
-def _close(corners: FloatArray) -> FloatArray:
-    """Return the corners with the first one again at the end."""
-    return np.concatenate([corners, corners[:1]])
 
 
 def _visible(piece: FloatArray, half: float) -> FloatArray:
@@ -227,8 +222,8 @@ def _texts(
     for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
         labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
     for lam in levels:
-        corners = _close(outline(view.X, lam, 3 * half))
-        middles = (corners[1:] + corners[:-1]) / 2
+        corners = outline(view.X, lam, 3 * half)
+        middles = (np.roll(corners, -1, axis=0) + corners) / 2
         inside = middles[(np.abs(middles) < half).all(axis=1)]
         if len(inside):
             place = inside[np.argmin(inside @ view.y)]

@@ -4,40 +4,14 @@ For a set S of columns let C_S = X_SᵀX_S have the eigenvalues λ_i. The functi
 They are submodular if h′ is operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 of the
 paper). Each docstring proves the properties of its function, and says for which C = XᵀX they hold. The gain
 f(S + x) − f(S), x ∉ S, is written f(x | S). Each function has a module, which also holds the state from which
-its gains are computed while S grows. `REGULARIZERS` lists by name the functions that `python -m
-proofs_checks.experiments.diversity` runs; `register` adds one.
+its gains are computed while S grows.
 """
 
-import functools
-
-from sparselin.spectral.regularizers.base import REGULARIZERS as REGULARIZERS
 from sparselin.spectral.regularizers.base import Growth as Growth
 from sparselin.spectral.regularizers.base import PlainGrowth as PlainGrowth
-from sparselin.spectral.regularizers.base import Regularizer as Regularizer
 from sparselin.spectral.regularizers.base import SetFunction as SetFunction
-from sparselin.spectral.regularizers.base import carrier as carrier
 from sparselin.spectral.regularizers.base import grow as grow
-from sparselin.spectral.regularizers.base import register as register
 from sparselin.spectral.regularizers.entropy import SmoothedDifferentialEntropy as SmoothedDifferentialEntropy
 from sparselin.spectral.regularizers.rank import GeneralizedRank as GeneralizedRank
 from sparselin.spectral.regularizers.rank import PowerGrowth as PowerGrowth
 from sparselin.spectral.regularizers.variance import SpectralVariance as SpectralVariance
-
-
-def _entropy(delta: float, k: int, alpha: float) -> SetFunction:
-    return SmoothedDifferentialEntropy(delta, k)
-
-
-def _variance(k: int, alpha: float) -> SetFunction:
-    return SpectralVariance(k)
-
-
-def _rank(k: int, alpha: float) -> SetFunction:
-    return GeneralizedRank(alpha)
-
-
-# each with the search that the paper shows for it, in the order of the paper's panels
-register(Regularizer("ld", functools.partial(_entropy, 1.0), "forward"))
-register(Regularizer("ld-0.1", functools.partial(_entropy, 0.1)))
-register(Regularizer("sv", _variance))
-register(Regularizer("gr", _rank, "forward"))

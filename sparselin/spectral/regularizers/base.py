@@ -1,9 +1,7 @@
-"""The parts common to all regularizers: their table, f on sets, its gains while S grows, and its errors."""
+"""The parts common to all regularizers: f on sets, its gains while S grows, and its errors."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
@@ -12,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral._gram import Gram
-from sparselin.validation import check_count, check_indices, check_new
+from sparselin.validation import check_count, check_indices
 
 Method = Literal["forward", "greedy_local_search"]
 
@@ -26,47 +24,6 @@ class SetFunction(Protocol):
     def value(self, C: FloatArray, S: Sequence[int]) -> float: ...
 
     def gains(self, C: FloatArray, S: Sequence[int]) -> FloatArray: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Regularizer:
-    """A named set function for `python -m proofs_checks.experiments.diversity`.
-
-    Attributes
-    ----------
-    name : the key in `REGULARIZERS`.
-    of : a function (k, α) → f. It chooses the constants of f so that f ≥ 0 on k unit columns; α is the value
-        of --alpha.
-    method : the search for the maximum of R² + νf.
-    """
-
-    name: str
-    of: Callable[[int, float], SetFunction]
-    method: Method = "greedy_local_search"
-
-
-REGULARIZERS: dict[str, Regularizer] = {}
-
-
-def register(regularizer: Regularizer) -> Regularizer:
-    """Add a regularizer to `REGULARIZERS`, so that the diversity study runs, tabulates and draws it.
-
-    Raises ValueError if the name is already used.
-    """
-    REGULARIZERS[check_new(regularizer.name, REGULARIZERS, "a regularizer")] = regularizer
-    return regularizer
-
-
-def carrier() -> Callable[[], None]:
-    """Return a picklable function that registers this process's regularizers in another process.
-
-    The field `of` of each regularizer must be picklable.
-    """
-    return functools.partial(_register_all, dict(REGULARIZERS))
-
-
-def _register_all(regularizers: dict[str, Regularizer]) -> None:
-    REGULARIZERS.update(regularizers)
 
 
 class Growth(Protocol):

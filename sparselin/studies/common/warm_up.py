@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.table import Table
 
 import sparselin as sl
-from sparselin.greedy._single import SMALL
 from sparselin.parallel.processes import run_jobs
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 from sparselin.studies.common.command import jobs_option, watch
@@ -114,7 +113,7 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
             if name not in _NO_GRAM:
                 yield sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), None
         if name in _LARGE:
-            X = rng.standard_normal((500, SMALL // 500 + 1)).astype(dtype)
+            X = rng.standard_normal((500, 2001)).astype(dtype)  # above `greedy._single.SMALL` entries
             y = X[:, :3].sum(1)
             yield X, y
             yield np.asfortranarray(X), y

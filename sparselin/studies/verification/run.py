@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from sparselin import gradient_flow, omp
 from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
-from sparselin.greedy.omp import omp
-from sparselin.lasso.flow import gradient_flow
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
