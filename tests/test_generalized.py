@@ -299,7 +299,11 @@ def test_refusals(rng):
         refuses(match, select, X, y, k, error=error, loss=loss, **options)
 
     refused(ValueError, r"loss must be one of \['logistic', 'poisson'\]; got 'hinge'", loss="hinge")
-    refused(ValueError, "classes for loss='logistic', not continuous values; got 80: 0, 1, 2, 3, 4, …. Only", y=counts)
+    refused(
+        ValueError,
+        "classes for loss='logistic', not continuous values; got 80: 0, 1, 2, 3, 4, …. Only",
+        y=counts,
+    )
     refused(ValueError, "got 3: 'a', 'b', 'c'. For", y=["a", "b", *np.where(y[2:], "a", "c")])
     refused(
         TypeError,

@@ -25,6 +25,12 @@ def design(loss, rng, n=150):
     return X, y + 0.0
 
 
+def weights_of(kind, counts):
+    """The weights of groups with these numbers of columns, by their formulas."""
+    each = {None: lambda p: 1, "sqrt": np.sqrt, "noise": lambda p: p**0.5 + (2 * np.log(len(counts))) ** 0.5}
+    return np.array([each[kind](p) for p in counts])
+
+
 def independent(A):
     """The columns of A that are not in the span of earlier columns."""
     return np.flatnonzero(np.diff([np.linalg.matrix_rank(A[:, :j]) for j in range(1 + A.shape[1])]))
@@ -32,11 +38,12 @@ def independent(A):
 
 @NAMED
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("standardize", [True, False])
-def test_picks_and_refits_against_scikit_learn(loss, intercept, standardize, rng):
+@pytest.mark.parametrize(("standardize", "weights"), [(True, None), (False, "sqrt"), (True, "noise")])
+def test_picks_and_refits_against_scikit_learn(loss, intercept, standardize, weights, rng):
     X, y = design(loss, rng)
     weight, used = rng.integers(1, 4, len(y)) + 0.0, np.arange(12) != 6
     options = {"fit_intercept": intercept, "standardize": standardize, "forced": [8], "exclude": [6]}
+    options["group_weights"] = weights
     found = OMPSelector(5, groups=LABELS, loss=loss, **options).fit(X, y, weight)
     path, centre = found.path_, np.average(X, axis=0, weights=weight) * intercept
     unit = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weight)) if standardize else np.ones(12)
@@ -54,6 +61,7 @@ def test_picks_and_refits_against_scikit_learn(loss, intercept, standardize, rng
         assert path.predict(X, t)[:, 0] == pytest.approx(mu, rel=1e-7, abs=1e-9)
         c = (X / unit).T @ (weight * (y - mu)) * used
         norms = np.array([np.linalg.norm(c[path.groups == g]) for g in range(6)])
+        norms /= weights_of(weights, np.bincount(path.groups[used]))
         second, best = np.sort(np.delete(norms, path.order[:t]))[-2:] if t < 5 else (0, 0)
         if t < 5:
             assert norms[path.order[t]] == best == pytest.approx(path.lam_star[t], rel=1e-7)

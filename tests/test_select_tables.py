@@ -35,7 +35,7 @@ def read_data(path, target=None, missing="auto", loss=None, **lists):
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("case", "found"),
-    [({}, 18), ({"empty": 0.0005}, 18), ({"target": "text"}, 14)],
+    [({}, 18), ({"empty": 0.0005}, 18), ({"target": "text"}, 12)],
     ids=["gaps", "few gaps", "yes or no"],
 )
 def test_the_first_attempt_of_a_newcomer(tmp_path, case, found):

@@ -165,7 +165,7 @@ def test_labels_of_any_kind(rng):
 # Groups and several outputs
 
 
-def brute_force_groups(X, Y, groups, k, forced=()):
+def brute_force_groups(X, Y, groups, k, forced=(), weight=lambda m: 1.0):
     """Group OMP by its definition: the norm of the gradient, with numpy's least squares and an intercept."""
     order, n = list(forced), len(Y)
     while True:
@@ -176,7 +176,11 @@ def brute_force_groups(X, Y, groups, k, forced=()):
         if len(order) == k:
             return order, B, residual
         left = [g for g in np.unique(groups) if g not in order]
-        gains = [np.linalg.norm(X[:, groups == g].T @ residual) for g in left]
+        size = [np.sum(groups == g) * Y.shape[1] for g in left]
+        gains = [
+            np.linalg.norm(X[:, groups == g].T @ residual) / weight(m)
+            for g, m in zip(left, size, strict=True)
+        ]
         order.append(left[int(np.argmax(gains))])
 
 
@@ -191,6 +195,11 @@ def test_groups_and_several_outputs(rng, q, grouped, forced):
     found = OMPSelector(4, groups=groups if grouped else None, forced=forced).fit(X, Y if q > 1 else Y[:, 0])
     S = np.flatnonzero(np.isin(groups, want))
     assert np.flatnonzero(found.get_support()).tolist() == S.tolist()
+    weights = {"sqrt": np.sqrt, "noise": lambda m: m**0.5 + (2 * np.log(6)) ** 0.5} if grouped else {}
+    for kind, weight in weights.items():
+        order, *_ = brute_force_groups(X, Y, groups, 4, dict.fromkeys(groups[list(forced)]), weight)
+        weighted = OMPSelector(4, groups=groups, forced=forced, group_weights=kind)
+        assert weighted.fit(X, Y if q > 1 else Y[:, 0]).path_.order.tolist() == order
     np.testing.assert_allclose(np.atleast_2d(found.coef_)[:, S], B[1:].T, rtol=1e-8)
     np.testing.assert_allclose(found.intercept_, B[0] if q > 1 else B[0, 0], rtol=1e-8)
     np.testing.assert_allclose(found.scores_[-1], np.mean(residual**2), rtol=1e-9)
@@ -272,7 +281,17 @@ def refused(words, *size, y=y, sample_weight=None, **options):
     refuses(words, OMPSelector(*size, **options).fit, FRAME, y, sample_weight)
 
 
+def test_noise_gives_no_size_of_group_an_advantage(rng):
+    """E max over g of ‖X_gᵀε‖ − √p_g is at most √(2 ln G) for orthonormal groups, which is nearly reached."""
+    for counts in (np.array([1, 2, 3, 5, 8, 25]), np.repeat([1, 25], [40, 10])):
+        above = np.sqrt(rng.chisquare(counts, (20_000, len(counts)))) - np.sqrt(counts)
+        mean, bound = above.max(axis=1).mean(), np.sqrt(2 * np.log(len(counts)))
+        assert 0.4 * bound < mean < bound
+
+
 def test_sizes_are_refused():
+    refused("group_weights='noise' needs groups", 2, group_weights="noise")
+    refused("must be None, 'sqrt' or 'noise'; got 3", 2, group_weights=3, groups=list("aabbccddee"))
     refused("=11 is more than .* n_features=10", 11)
     refused("n_features_to_select must be at least 1", 0)
     refused(r"in \(0, 1\]; got 1.5", 1.5)

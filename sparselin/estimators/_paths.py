@@ -42,11 +42,13 @@ class Task(Observations):
 
     forced : the units that are selected first.
     groups : (p,) the number of the group of each column, from 0 on, or None.
+    group_weights : the weights of the groups, as for `group_omp`.
     loss : "squared", "logistic" (y then holds 0 and 1) or "poisson".
     """
 
     forced: IndexArray
     groups: IndexArray | None
+    group_weights: str | None
     loss: str
 
     @property
@@ -214,7 +216,8 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of group OMP for all columns of y together."""
     Y, options = task.y.reshape(len(task.y), -1), task.options(tol)
-    method = partial(group_omp, task.X, Y, k, groups=task.groups, names=task.names, **options)
+    options |= {"groups": task.groups, "weights": task.group_weights}
+    method = partial(group_omp, task.X, Y, k, names=task.names, **options)
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
@@ -241,7 +244,8 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     if task.groups is None:
         models = partial(_models_of_loss, f, _forced_rank(task))
     else:
-        method, models = partial(generalized_group_omp, groups=task.groups), partial(_models_of_groups, task)
+        options |= {"groups": task.groups, "weights": task.group_weights}
+        method, models = generalized_group_omp, partial(_models_of_groups, task)
     found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
     if len(found.result) < f:
         units = "features" if task.groups is None else "groups"
@@ -412,6 +416,15 @@ def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
             )
         return np.asarray(y)
     return np.asarray(column_or_1d(y, warn=not several))
+
+
+def check_group_weights(kind: Any, groups: Any) -> Any:
+    """Return the weights of groups after a check of their name."""
+    if kind not in (None, "sqrt", "noise"):
+        raise ValueError(f"group_weights must be None, 'sqrt' or 'noise'; got {kind!r}")
+    if kind is not None and groups is None:
+        raise ValueError(f"group_weights={kind!r} needs groups; without them each column is a group of one")
+    return kind
 
 
 def number_groups(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:

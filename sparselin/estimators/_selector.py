@@ -57,9 +57,10 @@ class SizeRequest(NamedTuple):
 
 
 class _FixedParameters:
-    """The values of `groups`, `standardize` and `loss` in selectors without these parameters."""
+    """The values of parameters in selectors without these parameters."""
 
     groups: Any = None
+    group_weights: str | None = None
     standardize: bool = False
     loss: str = "squared"
 
@@ -241,7 +242,10 @@ class PathSelector(  # type: ignore[misc]
         inner = None if names is None else tuple(names[j] for j in kept)
         intercept = check_flag(self.fit_intercept, "fit_intercept")
         standardize = check_flag(self.standardize, "standardize")
-        task = Task(X, y, weight, inner, intercept, standardize, forced=first, groups=groups, loss=self.loss)
+        task = Task(
+            X, y, weight, inner, intercept, standardize, forced=first, groups=groups,
+            group_weights=_paths.check_group_weights(self.group_weights, groups), loss=self.loss,
+        )  # fmt: skip
         return task, kept
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:

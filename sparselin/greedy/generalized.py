@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._groups import weights_of_groups
 from sparselin.greedy._losses import LOGISTIC, check_loss, check_responses, encode_labels, initial_intercept
 from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
@@ -145,7 +146,7 @@ def generalized_group_omp(
 
     For groups of orthonormal columns this is the method of Lozano, Świrszcz and Abe (*Group Orthogonal
     Matching Pursuit for Logistic Regression*, 2011). Other groups are not orthonormalised first, so a larger
-    group, or one of longer columns, has an advantage.
+    group, or one of longer columns, has an advantage; `weights` can take the advantage of size from it.
 
     All columns of g* are added in their order. A column in the span of the columns before it gets the
     coefficient zero, for example the last indicator of a category if there is an intercept.
@@ -159,7 +160,8 @@ def generalized_group_omp(
     ----------
     groups : (d,) the number of the group of each column, 0, …, G − 1.
     forced : groups that enter first, in this order.
-    data : intercept (by default False), standardize and sample_weight.
+    data : intercept (by default False), standardize, sample_weight, and weights: None, "sqrt" or "noise" (see
+        `weights_of_groups`), by which the norms are divided.
 
     The other parameters are those of `generalized_omp`. In the result `unfitted` is a group.
 
@@ -207,7 +209,7 @@ class _GeneralizedState:
 
     def __init__(
         self, X: Any, y: Any, loss: str, intercept: bool = False, standardize: bool = False,
-        sample_weight: Any = None, groups: IndexArray | None = None,
+        sample_weight: Any = None, groups: IndexArray | None = None, weights: str | None = None,
     ) -> None:  # fmt: skip
         if isinstance(X, Problem):
             raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
@@ -226,6 +228,7 @@ class _GeneralizedState:
         self.data = LossData(law, responses[self.rows], weight[self.rows])
         self.classes = () if labels is None else tuple(labels.tolist())
         self.grouped, self.groups = groups is not None, np.arange(d) if groups is None else groups
+        self.weights = weights_of_groups(weights, np.bincount(self.groups))
         self.scale, self.standardized = np.ones(d), check_flag(standardize, "standardize")
         if self.standardized:
             given = None if sample_weight is None else weight
@@ -328,7 +331,7 @@ class _GeneralizedState:
 
         c = −∇L is the negative gradient of the loss L. For a single feature the norm is |c_i|.
         """
-        best, score = argmax(*self._norms(*self._correlations()), self.trail.support, self._scores)
+        best, score = argmax(*self._weighted_norms(*self._correlations()), self.trail.support, self._scores)
         if best is None:
             return self._ending()
         if len(best.tied) == 1:
@@ -344,6 +347,10 @@ class _GeneralizedState:
         np.hypot.at(score, self.groups, c)
         np.hypot.at(bound, self.groups, error)
         return score, bound + 2 * EPS * (np.bincount(self.groups) - 1) * score
+
+    def _weighted_norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        score, bound = self._norms(c, error)
+        return score / self.weights, bound / self.weights
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
         """Return c = −∇L (d,) for the loss L, set to zero on the selected features, and bounds on its errors.
@@ -366,7 +373,9 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return the norm ‖c_g‖ for the units g ∈ J, with sharp error bounds. c = −∇L, where L is the loss.
+        """Return the weighted norm of c_g for the units g ∈ J, with sharp error bounds.
+
+        c = −∇L, where L is the loss.
 
         c_i is zero for columns i in the span of the selected ones.
         """
@@ -374,7 +383,7 @@ class _GeneralizedState:
         c, error, outside, _ = self._measure_in_parts(columns)
         measured = np.zeros((2, len(self.groups)))
         measured[:, columns] = np.where(outside, c, 0), np.where(outside, error, 0)
-        score, bound = self._norms(*measured)
+        score, bound = self._weighted_norms(*measured)
         return Scores(score[J], bound[J], self.problem.unit / UNIT)
 
     def _measure_in_parts(self, J: IndexArray) -> MeasuredGradient:

@@ -132,25 +132,11 @@ def _use(
         frame, weight = frame[weight > 0], weight[weight > 0]
     loss, classes, values = _response(frame[y], y, loss)
     return Data(
-        path=path,
-        table=table,
-        target=y,
-        weights=weights,
-        group=group,
-        dropped=dropped,
-        columns=columns,
-        X=frame[list(columns.names)],
-        y=values,
-        weight=weight,
-        groups=None if group is None else frame[group].to_numpy(),
-        loss=loss,
-        classes=classes,
-        lost=lost,
-        incomplete=incomplete,
-        weightless=weightless,
-        gaps=gaps,
-        infinite=infinite,
-    )
+        path=path, table=table, target=y, weights=weights, group=group, dropped=dropped, columns=columns,
+        X=frame[list(columns.names)], y=values, weight=weight, loss=loss, classes=classes,
+        groups=None if group is None else frame[group].to_numpy(), lost=lost, incomplete=incomplete,
+        weightless=weightless, gaps=gaps, infinite=infinite,
+    )  # fmt: skip
 
 
 def _without_gaps(path: Path, frame: Any, columns: TableColumns, missing: str) -> tuple[Any, int, int]:

@@ -93,7 +93,9 @@ class ModelRequest(NamedTuple):
     def options(self) -> dict[str, Any]:
         """Return the arguments of the selector, apart from the number of features and the groups."""
         method = METHODS[self.method]
-        given = {
+        noise = self.grouped and self.method == "omp"
+        given: dict[str, tuple[Any, Any]] = {
+            "group_weights": ("noise" if noise else None, None),
             "loss": (self.loss, "squared"),
             "standardize": (self.standardize and method.scaled, False),
             "fit_intercept": (self.intercept, True),
