@@ -301,10 +301,10 @@ def test_refusals(rng):
     refused(ValueError, r"loss must be one of \['logistic', 'poisson'\]; got 'hinge'", loss="hinge")
     refused(
         ValueError,
-        "classes for loss='logistic', not continuous values; got 80: 0, 1, 2, 3, 4, …. Only",
+        "not continuous values; got 80: 0, 1, 2, 3, 4, …. Only",
         y=counts,
     )
-    refused(ValueError, "got 3: 'a', 'b', 'c'. For", y=["a", "b", *np.where(y[2:], "a", "c")])
+    refused(ValueError, "got 3: 'a', 'b', 'c'. Only", y=["a", "b", *np.where(y[2:], "a", "c")])
     refused(
         TypeError,
         "labels of one kind; got strings and others",

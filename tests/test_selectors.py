@@ -176,11 +176,8 @@ def brute_force_groups(X, Y, groups, k, forced=(), weight=lambda m: 1.0):
         if len(order) == k:
             return order, B, residual
         left = [g for g in np.unique(groups) if g not in order]
-        size = [np.sum(groups == g) * Y.shape[1] for g in left]
-        gains = [
-            np.linalg.norm(X[:, groups == g].T @ residual) / weight(m)
-            for g, m in zip(left, size, strict=True)
-        ]
+        weights = [weight(np.sum(groups == g) * Y.shape[1]) for g in left]
+        gains = [np.linalg.norm(X[:, groups == g].T @ residual) for g in left] / np.array(weights)
         order.append(left[int(np.argmax(gains))])
 
 
