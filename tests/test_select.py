@@ -300,12 +300,11 @@ def test_the_runner_up_among_groups_has_its_name(tmp_path, monkeypatch):
     Z = findings.standard_columns(job.X, None, True)
     for t, close in enumerate(decisions):
         S = [j for pick in job.picks[:t] for j in pick]
-        r = (
-            job.source.y - LinearRegression().fit(Z[:, S], job.source.y).predict(Z[:, S])
-            if S
-            else job.source.y
-        )
-        c = np.bincount(job.path.groups, (Z.T @ (r - r.mean())) ** 2)
+        y = job.source.y - job.source.y.mean()
+        r = y - Z[:, S] @ np.linalg.lstsq(Z[:, S], y)[0] if S else y
+        count = np.bincount(job.path.groups)
+        c = np.sqrt(np.bincount(job.path.groups, (Z.T @ r) ** 2))
+        c /= np.sqrt(count) + np.sqrt(2 * np.log(len(count)))
         first, second = np.argsort(-c)[:2]
         assert job.rows[t].feature == job.name_of(first)
         assert close.runner_up == second
