@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainccinv
 
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._walk import Pick, PickRecord, walk
@@ -100,18 +100,15 @@ def weights_of_groups(kind: str | None, counts: IndexArray, outputs: int = 1) ->
     counts : the number p_g of columns of each group; with q outputs let m_g = p_g·q.
 
     None: 1. "sqrt": √m_g, the weights of the group LASSO (Yuan and Lin, *Model selection and estimation in
-    regression with grouped variables*, 2006). "noise": √m_g + √(2 ln G). Let X_g have orthonormal columns and
-    let the outputs be independent N(0, 1) noise E. Then ‖X_gᵀE‖_F has mean at most √m_g, and is a function of
-    E with Lipschitz constant 1, so its deviation from the mean is sub-Gaussian with variance proxy 1. The
-    mean of the largest ‖X_gᵀE‖_F − √m_g over G groups is therefore at most √(2 ln G). So with "noise" no size
-    of group has an advantage by noise alone; with None large groups have one, and with "sqrt" small groups
-    (weights of this order: Lounici, Pontil, van de Geer and Tsybakov, *Oracle inequalities and optimal
-    inference under group sparsity*, 2011).
+    regression with grouped variables*, 2006). "noise": w_g, where w_g² is the quantile of χ² with m_g degrees
+    of freedom at 1 − 1/(G + 1). If X_g has orthonormal columns and the outputs are independent N(0, σ²) noise
+    E, then ‖X_gᵀE‖_F²/σ² has this χ² distribution, so each group exceeds σ·w_g with the same probability
+    1/(G + 1), whatever its size. With None noise picks large groups more often, with "sqrt" small ones.
     """
-    root = np.sqrt(counts * outputs)
-    if kind is None:
-        return np.ones(len(counts))
-    return np.asarray(root if kind == "sqrt" else root + math.sqrt(2 * math.log(len(counts))))
+    size = np.asarray(counts, np.float64) * outputs
+    if kind == "noise":
+        return np.asarray(np.sqrt(2 * gammainccinv(size / 2, 1 / (len(size) + 1))))
+    return np.sqrt(size) if kind == "sqrt" else np.ones(len(size))
 
 
 class GroupSelection:
