@@ -87,7 +87,8 @@ def read_table(path: Path, encoding: str | None = None) -> DataTable:
         _check_text(path)
         raise BadTable(f"{path} must be a .csv, a .parquet or an .xlsx")
     texts = columns_of(table.frame, "OUTSV")
-    codes = {name: found for name in texts if (found := _codes(table.frame[name]))}
+    decimal = table.options.get("decimal", ".")
+    codes = {name: found for name in texts if (found := _codes(table.frame[name], decimal))}
     name_in_file = dict(zip(table.frame, table.names, strict=True))
     if not codes:
         return table
@@ -172,8 +173,8 @@ def _read_csv(path: Path, encoding: str | None) -> DataTable:
     """Read a .csv. If no encoding is given, it is UTF-8 or UTF-16, or else Latin-1 as Windows extends it.
 
     The separator is a comma. If the first line has no comma, the separator is the first character of
-    `_OTHERS` that this line contains. If the separator is a semicolon, a comma in a number is a decimal
-    point, as in the files of R's write.csv2.
+    `_OTHERS` that this line contains. If the separator is a semicolon and more numbers have a comma than a
+    point, the comma is the decimal point, as in the files of R's write.csv2.
     """
     with _open(path, encoding) as (file, options, notes):
         first = next(filter(str.strip, file), "")
@@ -185,14 +186,17 @@ def _read_csv(path: Path, encoding: str | None) -> DataTable:
         if names and len(names) < 2:
             words = "needs a column for y and others for X, separated by commas (or semicolons, or tabs)"
             raise BadTable(f"{path}: {words}; it has {short(names[0])}")
-        if names and all(_is_number(name) for name in names):
+        if names and all(is_number(name) for name in names):
             raise BadTable(f"{path}: the first line must name the columns; it has only numbers")
-        rows, commas = 0, False
+        rows, commas, points = 0, 0, 0
         for row in filter(None, reader):
             if len(row) != len(names):
                 words = f"line {reader.line_num} has {len(row)} fields, but the first line has {len(names)}"
                 raise BadTable(f"{path}: {words}")
-            rows, commas = rows + 1, commas or (sep == ";" and any(map(_DECIMAL.fullmatch, row)))
+            rows += 1
+            if sep == ";":
+                commas += sum(_DECIMAL.fullmatch(field) is not None for field in row)
+                points += sum("." in field and is_number(field) for field in row)
     if not rows:
         raise BadTable(f"{path} must have a line that names the columns, and a line for each row of X and y")
     start = int(names[0] in _INDEX and len(names) > 2)
@@ -200,7 +204,7 @@ def _read_csv(path: Path, encoding: str | None) -> DataTable:
         notes.append(f"{path}: the first column has no name, so it is left out as an index of the rows.")
         names, options = names[1:], options | {"index_col": 0}
     _check_names(path, names, start)
-    options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas else {})
+    options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas > points else {})
     frame = _call(path, "read_csv", options)
     in_file, frame.columns = list(frame), names
     return DataTable(frame, " ".join(notes), "read_csv", options, in_file)
@@ -208,29 +212,25 @@ def _read_csv(path: Path, encoding: str | None) -> DataTable:
 
 def _call(path: Path, reader: str, options: dict[str, Any]) -> Any:
     """Call a function of pandas that reads a file, and return the frame. Raises BadTable."""
-    pandas = _import_pandas(path)
     whole = {"low_memory": False} if reader == "read_csv" else {}  # one dtype for all rows of a column
     try:
+        pandas = importlib.import_module("pandas")
         return getattr(pandas, reader)(path, **options, **whole).copy()  # in one block: faster
-    except ImportError as error:  # the package with which pandas reads this kind of file
+    except ImportError as error:  # also of the package with which pandas reads this kind of file
         raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
-    except (ValueError, OSError, MemoryError, KeyError, zipfile.BadZipFile) as error:
+    except Exception as error:  # each reader raises its own errors
         why = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise BadTable(f"{path} cannot be read by pandas.{reader}: {why}") from None
 
 
-def _import_pandas(path: Path) -> Any:
-    try:
-        return importlib.import_module("pandas")
-    except ImportError:
-        raise BadTable(f"{path}: tables need pandas: pip install 'sparselin[frames]'") from None
+def _codes(column: Any, decimal: str) -> list[str]:
+    """Return the texts in a column of numbers, such as "?"; [] if most cells hold no number, or if all do.
 
-
-def _codes(column: Any) -> list[str]:
-    """Return the texts in a column of numbers, such as "?"; [] if most cells hold no number, or if all do."""
+    A text with a digit, such as "<0.1", is no code.
+    """
     column = column.dropna()
-    texts = column[_as_numbers(column).isna()]
-    few = 0 < len(texts) <= _CODES * len(column)
+    texts = column[_as_numbers(column, decimal).isna()]
+    few = 0 < len(texts) <= _CODES * len(column) and not any(re.search(r"\d", str(text)) for text in texts)
     return sorted({str(text) for text in texts}) if few and len(set(texts)) <= _SHOWN else []
 
 
@@ -339,7 +339,7 @@ def _check_names(path: Path, names: Sequence[str], start: int = 0) -> None:
         raise BadTable(f"{path} must have distinct column names; {short(twice[0])} occurs twice")
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
     """Return whether a field is a number; "1_000", which float() accepts, is not."""
     with contextlib.suppress(ValueError):
         return "_" not in field and float(field) is not None
@@ -358,18 +358,8 @@ def _read_workbook(path: Path) -> DataTable:
 
 
 def _read_parquet(path: Path) -> DataTable:
-    """Read a Parquet file by polars, or else by pandas with pyarrow. Raises BadTable."""
-    pandas = _import_pandas(path)
-    try:
-        columns = importlib.import_module("polars").read_parquet(path)
-        frame = pandas.DataFrame({column.name: _from_polars(column) for column in columns})
-    except ImportError:
-        frame = _call(path, "read_parquet", {})
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # polars raises its own errors, and its panic is not an Exception
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
+    """Read a Parquet file. Raises BadTable."""
+    frame = _call(path, "read_parquet", {})
     index = [name for name in frame if str(name).startswith(_LEVEL)]
     frame = frame.drop(columns=index)
     _check_names(path, list(frame.columns))
@@ -377,10 +367,3 @@ def _read_parquet(path: Path) -> DataTable:
         raise BadTable(f"{path} must have columns and rows; it has {len(frame)} rows of {some(list(frame))}")
     note = f"{path}: {', '.join(index)} is left out as an index of the rows." if index else ""
     return DataTable(frame, note, "read_parquet", {}, list(frame))
-
-
-def _from_polars(column: Any) -> Any:
-    """Return a column of polars as an array or a list that pandas reads: numbers with NaN for null."""
-    if column.dtype.is_decimal():
-        column = column.cast(importlib.import_module("polars").Float64)
-    return column.to_numpy() if column.dtype.is_numeric() else column.to_list()

@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from sparselin.estimators import cross_validate
 from sparselin.results import Status
-from sparselin.selection.cross_validation import MOST, CrossValidation
+from sparselin.selection.cross_validation import MOST
 from sparselin.studies.common.command import (
     NewPath,
     command_line,
@@ -31,7 +31,7 @@ from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import BadTable, is_parquet, is_text, split
 from sparselin.studies.select import report, words
 from sparselin.studies.select.data import MISSING, Data, read
-from sparselin.studies.select.model import METHODS, ModelRequest, splitter_of
+from sparselin.studies.select.model import METHODS, ModelRequest, splits_of
 from sparselin.studies.select.one_pass import is_large
 from sparselin.studies.select.one_pass import request as one_pass_request
 from sparselin.studies.select.one_pass import run as run_one_pass
@@ -156,12 +156,9 @@ def select(
     missing: str,
     folds: int,
     one_pass: bool | None,
-    held_out: int,
-    skip_bad: bool,
-    checkpoint: Path | None,
-    memory: int | None,
     seed: int,
     output: Path | None,
+    **of_one_pass: Any,
 ) -> None:
     """Select the features of a TABLE that explain one of its columns.
 
@@ -187,13 +184,12 @@ def select(
     if not is_text(table):
         refuse(("encoding",), "a table that is not a text")
     if _in_one_pass(table, one_pass):
-        options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint, "memory": memory}
         one = one_pass_request(
             table, target, forced, drop, categories, weights,
-            intercept=intercept, standardize=standardize, **options,
+            intercept=intercept, standardize=standardize, **of_one_pass,
         )  # fmt: skip
         run_one_pass(one, method, k, seed, output, command_line())
-    refuse(("held_out", "skip_bad", "checkpoint", "memory"), "a table in memory; add --one-pass")
+    refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
     console, started = Console(), time.perf_counter()
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
@@ -204,7 +200,8 @@ def select(
         method, data.columns, data.gaps > 0, data.loss, intercept, standardize, first, seed
     )
     _check_target(data, intercept)
-    largest = _largest_to_try(data, request, k, folds)
+    splits = splits_of(data, folds, seed) if method != "best-subset" else []
+    largest = _largest_to_try(data, request, k, splits)
     if target is None:
         console.print(
             f"The target y is {data.target}, the last column. Use --target to choose another.", **_PLAIN
@@ -216,7 +213,7 @@ def select(
     make_folder(output, "select", report.FILES, [table])
     with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
         warnings.simplefilter("ignore", UserWarning)  # the cautions say the same
-        job = _select(console, data, request, k, largest, folds)
+        job = _select(console, data, request, k, largest, splits)
         ignore_interrupts()
         interrupted = job.path.status is Status.STOPPED
         seconds = time.perf_counter() - started
@@ -274,18 +271,17 @@ def _check_target(data: Data, intercept: bool) -> None:
         )
 
 
-def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int) -> int:
+def _largest_to_try(data: Data, request: ModelRequest, k: int | None, splits: list[Any]) -> int:
     """Return the largest number of features that cross-validation tries, at least k.
 
     The number is at most MOST. The features of fewest columns, counted up to this number, and the intercept
-    have at most half as many columns as a fit has rows.
+    have at most half as many columns as a fold has training rows.
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """
-    n, d, f = len(data.y), len(request.sizes), request.first_steps
-    size = 0
-    if folds:
-        rows = n - -(-n // min(folds, n))
+    d, f, size = len(request.sizes), request.first_steps, 0
+    if splits:
+        rows = min(len(train) for train, _ in splits)
         size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)) <= rows // 2 - 1)))
     if k is not None:
         if not f <= k <= d:
@@ -297,51 +293,32 @@ def _largest_to_try(data: Data, request: ModelRequest, k: int | None, folds: int
             "--method best-subset needs --k. Run --method ols without --k first: it chooses a number"
         )
     if size < max(1, f):
-        why = (
-            f"{n} rows are too few for cross-validation to choose the number of features"
-            if folds
-            else "without cross-validation the number of features cannot be chosen"
-        )
+        why = "without cross-validation the number of features cannot be chosen"
+        if splits:
+            why = f"{len(data.y)} rows are too few for cross-validation to choose the number of features"
         raise click.UsageError(f"{why}: pass --k")
     return size
 
 
 def _select(
-    console: Console, data: Data, request: ModelRequest, k: int | None, largest: int, folds: int
+    console: Console, data: Data, request: ModelRequest, k: int | None, largest: int, splits: list[Any]
 ) -> Job:
     """Cross-validate, choose the number of features if k is None, and fit the model."""
-    checked = _cross_validate(console, data, request, largest, folds)
+    checked = None
+    if splits:
+        with Progress(*Progress.get_default_columns(), console=console) as bar:
+            task = bar.add_task("folds", total=len(splits))
+            checked = cross_validate(
+                request.model(largest), data.X, data.y, cv=splits, sample_weight=data.weight,
+                progress=lambda fold: bar.advance(task),
+            )  # fmt: skip
     chosen = checked.chosen if k is None and checked is not None else k or 0
     given = {} if data.weight is None else {"select__sample_weight": data.weight}
     with console.status("selecting"):
         model = request.model(max(chosen, 1)).fit(data.X, data.y, **given)
-    if model[-1].result_ is None:
+    if model[-1].result_ is None and not request.forced:
         raise ValueError(f"no column explains {data.target!r}: all are orthogonal to it, up to rounding")
     return Job(data, request, chosen, k is not None, model, checked)
-
-
-def _cross_validate(
-    console: Console, data: Data, request: ModelRequest, largest: int, folds: int
-) -> CrossValidation | None:
-    """Return the cross-validation errors of models with up to `largest` features, under a progress bar.
-
-    Returns None without folds, and for a best subset, because each fold would repeat the search for the
-    subset.
-    """
-    if data.groups is not None:
-        folds = min(folds, len(set(data.groups.tolist())))
-    elif data.loss == "logistic":
-        folds = min(folds, *(int(np.sum(data.y == value)) for value in data.classes))
-    folds = min(folds, len(data.y))
-    if folds < 2 or request.method == "best-subset":
-        return None
-    splitter = splitter_of(folds, request.seed, data.loss, data.groups is not None)
-    with Progress(*Progress.get_default_columns(), console=console) as bar:
-        task = bar.add_task("folds", total=folds)
-        return cross_validate(
-            request.model(largest), data.X, data.y, cv=splitter, groups=data.groups,
-            sample_weight=data.weight, progress=lambda fold: bar.advance(task),
-        )  # fmt: skip
 
 
 @contextlib.contextmanager

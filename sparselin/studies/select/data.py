@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from sparselin.studies.common.tables import (
     some,
     split,
 )
-from sparselin.studies.select.columns import TableColumns, assign
+from sparselin.studies.select.columns import TableColumns, assign, describe
 
 # the share of rows with gaps below which these rows are dropped by default
 _FEW = 0.05
@@ -39,9 +38,9 @@ class Data:
     X : the frame of the used columns, and y, weight, groups : (n,) the target, the weights of the rows and
         the labels of their groups; the last two may be None.
     loss, classes : the loss, and for "logistic" the two values of y in order.
-    lost, incomplete, weightless : the numbers of rows that were dropped because they have no target, weight
-        or group, because they have a gap, or because their weight is zero.
-    gaps : the number of rows with a gap that is filled.
+    lost, weightless, incomplete : the numbers of rows that were dropped because they have no target, weight
+        or group, because their weight is zero, or because they have a gap.
+    gaps, empty : the number of rows with a gap that is filled, and the number of empty cells of each column.
     infinite : whether infinite numbers count as gaps.
     """
 
@@ -62,6 +61,7 @@ class Data:
     incomplete: int
     weightless: int
     gaps: int
+    empty: dict[str, int]
     infinite: bool
 
     @property
@@ -71,14 +71,9 @@ class Data:
 
 
 def read(
-    path: Path,
-    target: str | None,
-    special: dict[str, str | None],
-    lists: Mapping[str, Sequence[str]],
-    loss: str | None,
-    missing: str,
-    encoding: str | None,
-) -> Data:
+    path: Path, target: str | None, special: dict[str, str | None], lists: Mapping[str, Sequence[str]],
+    loss: str | None, missing: str, encoding: str | None,
+) -> Data:  # fmt: skip
     """Read a table, decide the use of its columns, and leave out rows. Raises BadTable.
 
     special : the columns of the options --weights and --group, or None.
@@ -113,41 +108,56 @@ def _use(
     at: dict[str, str | None], chosen: dict[str, list[str]], loss: str | None, missing: str,
 ) -> Data:  # fmt: skip
     """Decide the use of the columns and rows of a table that was read."""
-    frame, weights, group = table.frame, at["--weights"], at["--group"]
+    weights, group = at["--weights"], at["--group"]
+    others = [name for name in (y, weights, group) if name is not None]
+    frame = table.frame[[*used, *others]]
     infinite = bool(np.isinf(frame[columns_of(frame, "f")].to_numpy(np.float64)).any())
     frame = frame.replace([np.inf, -np.inf], np.nan) if infinite else frame
-    frame = frame.dropna(subset=[name for name in (y, weights, group) if name is not None])
+    frame = frame.dropna(subset=others)
     lost = len(table.frame) - len(frame)
     if not len(frame):
-        raise BadTable(f"{path}: no row is left, because every row lacks {y!r}, a weight or a group")
-    columns = assign(frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"])
-    if not columns.names:
-        why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
-        raise BadTable(f"{path}: no column is left to explain {y!r}; left out: {why}")
-    frame, incomplete, gaps = _without_gaps(path, frame, columns, missing)
+        raise BadTable(f"{path}: no row is left, because every row lacks {' or '.join(map(repr, others))}")
     weight, weightless = None, 0
     if weights is not None:
         weight = _weights(frame[weights], weights)
         weightless = int(np.count_nonzero(weight == 0))
-        frame, weight = frame[weight > 0], weight[weight > 0]
+        frame = frame[weight > 0]
+    numbers, categories, left_out = assign(
+        frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"]
+    )
+    frame, incomplete, gaps = _without_gaps(path, frame, [*numbers, *categories], missing)
+    kinds = dict.fromkeys(numbers, float) | dict.fromkeys(categories, object)
+    X = frame[[*numbers, *categories]].astype(kinds)
+    X[categories] = X[categories].where(X[categories].notna(), np.nan)
+    columns = describe(X, numbers, categories, left_out)
+    if not columns.names or (alone := set(chosen["--forced"]) & set(columns.left_out)):
+        why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
+        what = "no column is left" if not columns.names else f"--forced {min(alone)} cannot be used"
+        raise BadTable(
+            f"{path}: {what} to explain {y!r}; left out: {why}. --numbers and --categories give a column "
+            "another use"
+        )
     loss, classes, values = _response(frame[y], y, loss)
+    empty = X[list(columns.names)].isna().sum()
     return Data(
         path=path, table=table, target=y, weights=weights, group=group, dropped=dropped, columns=columns,
-        X=frame[list(columns.names)], y=values, weight=weight, loss=loss, classes=classes,
-        groups=None if group is None else frame[group].to_numpy(), lost=lost, incomplete=incomplete,
-        weightless=weightless, gaps=gaps, infinite=infinite,
+        X=X[list(columns.names)], y=values, loss=loss, classes=classes,
+        weight=None if weights is None else frame[weights].to_numpy(float),
+        groups=None if group is None else frame[group].to_numpy(), lost=lost,
+        incomplete=incomplete, weightless=weightless, gaps=gaps, infinite=infinite,
+        empty={name: int(count) for name, count in empty.items() if count},
     )  # fmt: skip
 
 
-def _without_gaps(path: Path, frame: Any, columns: TableColumns, missing: str) -> tuple[Any, int, int]:
+def _without_gaps(path: Path, frame: Any, names: list[str], missing: str) -> tuple[Any, int, int]:
     """Return the rows to use, the number of rows dropped for a gap, and of rows whose gaps are filled."""
-    empty = frame[list(columns.names)].isna()
+    empty = frame[names].isna()
     with_gaps = np.asarray(empty.any(axis=1))
     count = int(np.count_nonzero(with_gaps))
     if not count or missing == "impute" or (missing == "auto" and count >= _FEW * len(frame)):
         return frame, 0, count
     if missing == "refuse":
-        found = [f"{short(name)} ({empty[name].sum()})" for name in columns.names if empty[name].any()]
+        found = [f"{short(name)} ({empty[name].sum()})" for name in names if empty[name].any()]
         raise BadTable(
             f"{path}: {count} of {len(frame)} rows have an empty cell, in column {some(found)}. Choose "
             "--missing drop-rows or --missing impute, or leave out columns with --drop."
@@ -178,6 +188,8 @@ def _response(column: Any, name: str, loss: str | None) -> tuple[str, tuple[Any,
     numeric = column.dtype.kind in "biuf"
     if loss is None:
         loss = "logistic" if len(found) == 2 and len(values) > 2 else "squared"
+    if len(found) == 1 and not numeric:
+        raise BadTable(f"{name!r} is {short(str(found[0]))} in every row, so there is nothing to explain")
     if loss == "logistic":
         if len(found) != 2:
             few = f"{len(found):,}: {some([repr(value) for value in found])}"
@@ -186,15 +198,11 @@ def _response(column: Any, name: str, loss: str | None) -> tuple[str, tuple[Any,
     if not numeric:
         words = f"{name!r}, the column to explain, must hold numbers or two values; it holds "
         words += some([short(str(value)) for value in found])
+        if len(found) == 2:
+            raise BadTable(f"{name!r} holds two texts, not numbers: use --method omp, with --loss logistic")
         near = f". To explain one of them, make a column such as {name} == {short(str(found[0]))}"
         raise BadTable(words + (near if len(found) <= 20 else ". Use --target to choose another column"))
     y = values.astype(np.float64)
     if loss == "poisson" and y.min() < 0:
         raise BadTable(f"--loss poisson needs a target ≥ 0; the least in {name!r} is {y.min():g}")
     return loss, (), y
-
-
-def option_value(names: Sequence[str]) -> str:
-    """Join names to the value of an option that `split` divides into the same names, for a shell."""
-    parts = (name.replace('"', '""') for name in names)
-    return shlex.quote(",".join(f'"{name}"' if "," in name or '"' in name else name for name in parts))

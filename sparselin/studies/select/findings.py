@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from sparselin.greedy._groups import weights_of_groups
 from sparselin.results import FloatArray
 
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
@@ -35,29 +36,43 @@ def close_decisions(selector: Any, X: Any, y: Any, weight: FloatArray | None) ->
     X, y, weight : the data that the selector was fitted to.
 
     To find the feature that would be picked instead, the selector is fitted again without the picked feature.
-    It then takes the same features before this step, and the feature sought at this step.
+    It then takes the same features before this step, and the feature sought at this step. Among groups, whose
+    weights depend on their number, the scores of this step are computed instead.
     """
     path, found = selector.path_, []
-    grouped = hasattr(path, "order")
-    for step, (pick, margin) in enumerate(zip(_order(path), path.margin, strict=True)):
+    order = (path.order if hasattr(path, "order") else path.support).tolist()
+    for step, (pick, margin) in enumerate(zip(order, path.margin, strict=True)):
         if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
             continue
         others, second = tuple(i for i in path.ties[step] if i != pick), None
-        if not others:
-            out = np.flatnonzero(path.groups == pick).tolist() if grouped else [pick]
-            again = clone(selector).set_params(n_features_to_select=step + 1, exclude=out).fit(X, y, weight)
-            if len(again.path_) > step:
-                second = _order(again.path_)[step]
-                if grouped:  # the groups that are left have other numbers
-                    second = list(selector.groups_).index(again.groups_[second])
+        if not others and hasattr(path, "order"):
+            scores = group_scores(selector, X, y, weight, step)
+            scores[order[: step + 1]] = -1
+            second = int(np.argmax(scores))
+        elif not others:
+            again = clone(selector).set_params(n_features_to_select=step + 1, exclude=[pick])
+            support = again.fit(X, y, weight).path_.support
+            second = int(support[step]) if len(support) > step else None
         found.append(Close(step + 1, float(margin), others, second))
     return found
 
 
-def _order(path: Any) -> list[int]:
-    """Return the features of a path, or the numbers of its groups, in the order of selection."""
-    order: list[int] = (path.order if hasattr(path, "order") else path.support).tolist()
-    return order
+def group_scores(selector: Any, X: Any, y: Any, weight: FloatArray | None, step: int) -> FloatArray:
+    """Return the scores of all groups at a step of group OMP, up to a common factor.
+
+    The score of group g is ‖X_gᵀ(w∘(y − μ))‖/w_g, where w are the weights of the rows, μ the means that the
+    model predicts, and w_g the weight of the group.
+    """
+    path, w = selector.path_, np.ones(len(y)) if weight is None else weight
+    target = y == selector.classes_[1] if selector.classes_ is not None else y
+    left = w * (target - path.predict(X, step)[:, 0])
+    A = np.asarray(X, np.float64)
+    if path.standardized:
+        centre = np.average(A, axis=0, weights=w) if path.with_intercept else 0.0
+        scale = np.sqrt(np.average((A - centre) ** 2, axis=0, weights=w))
+        A = A / np.where(scale > 0, scale, 1)
+    norms = np.sqrt(np.bincount(path.groups, (A.T @ left) ** 2))
+    return np.asarray(norms / weights_of_groups(selector.group_weights, np.bincount(path.groups)))
 
 
 def standard_columns(X: FloatArray, weight: FloatArray | None, intercept: bool) -> FloatArray:
@@ -81,24 +96,26 @@ def look_alikes(Z: FloatArray, S: Sequence[int], units: Sequence[str]) -> list[t
     """Return pairs of columns that can replace each other, as (selected, not selected, correlation).
 
     Z : the standard columns.
-    S : the selected columns.
-    units : the column of the table to which each column belongs; only those of different ones are compared.
+    S : the selected columns that are compared.
+    units : the feature to which each column belongs; features of several columns are not compared.
     """
     C = Z[:, S].T @ Z
     C[:, S] = 0
     pairs = np.argwhere(np.abs(C) >= ALIKE)
-    return [(S[i], int(j), float(C[i, j])) for i, j in pairs if units[S[i]] != units[j]]
+    return [(S[i], int(j), float(C[i, j])) for i, j in pairs if units.count(units[j]) == 1]
 
 
-def uncertain_coefficients(Z: FloatArray, S: Sequence[int]) -> list[tuple[int, float]]:
-    """Return the selected columns whose variance inflation factor exceeds INFLATED.
+def uncertain_coefficients(Z: FloatArray, S: Sequence[int], among: Sequence[int]) -> list[tuple[int, float]]:
+    """Return the columns of `among` whose variance inflation factor exceeds INFLATED.
+
+    S : the selected columns.
 
     The factor of column j is ‖z_j‖²/ρ_j², where z_j is its standard column in Z, and ρ_j the distance of z_j
     from the span of the other selected columns.
     """
     found = []
-    for i, j in enumerate(S):
-        others = Z[:, np.delete(S, i)]
+    for j in among:
+        others = Z[:, [i for i in S if i != j]]
         left = Z[:, j] - others @ np.linalg.lstsq(others, Z[:, j])[0]
         square = float(left @ left)
         factor = 1 / square if square > 0 else np.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -12,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sparselin import estimators
 from sparselin.studies.select.columns import TableColumns
+from sparselin.studies.select.data import Data
 
 
 class Method(NamedTuple):
@@ -117,8 +119,8 @@ class ModelRequest(NamedTuple):
         columns = self.columns
         numbers = SimpleImputer(strategy="median", keep_empty_features=True) if self.impute else "passthrough"
         encoder: Any = OneHotEncoder(
-            categories=[list(found) for found in columns.levels], drop="if_binary", handle_unknown="ignore",
-            sparse_output=False,
+            categories=[list(found) for found in columns.levels], drop=list(columns.references),
+            handle_unknown="ignore", sparse_output=False,
         )  # fmt: skip
         if self.impute:
             encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)
@@ -127,7 +129,21 @@ class ModelRequest(NamedTuple):
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
 
 
-def splitter_of(folds: int, seed: int, loss: str, grouped: bool) -> Any:
-    """Return the splitter of the rows into folds: by groups of rows, by classes, or at random."""
-    kind = GroupKFold if grouped else StratifiedKFold if loss == "logistic" else KFold
-    return kind(folds, shuffle=True, random_state=seed)
+def splitter_of(data: Data) -> Any:
+    """Return the class of the splitter of the rows into folds: by groups of rows, by classes, or at random."""
+    if data.groups is not None:
+        return GroupKFold
+    return StratifiedKFold if data.loss == "logistic" else KFold
+
+
+def splits_of(data: Data, folds: int, seed: int) -> list[Any]:
+    """Return at most `folds` pairs of training and test rows; [] if there is no second group or class."""
+    if data.groups is not None:
+        folds = min(folds, len(set(data.groups.tolist())))
+    elif data.loss == "logistic":
+        folds = min(folds, *(int(np.sum(data.y == value)) for value in data.classes))
+    folds = min(folds, len(data.y))
+    if folds < 2:
+        return []
+    splitter = splitter_of(data)(folds, shuffle=True, random_state=seed)
+    return list(splitter.split(data.X, data.y, data.groups))

@@ -27,7 +27,7 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
         "run": run,
         "job": job,
         "headline": words.headline(job),
-        "data": words.data_lines(job),
+        "data": [line for line in (job.source.table.note, *words.data_lines(job)) if line],
         "validation": words.validation_lines(job),
         "heading": heading,
         "lines": lines,
@@ -40,21 +40,13 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
 
 def python(job: Job) -> str:
     """Return a Python program that makes the same selection."""
-    source, request = job.source, job.request
-    template = page.environment(TEMPLATE.parent, trim_blocks=True).get_template("program.py.j2")
-    return template.render(
-        source=source,
-        request=request,
-        columns=source.columns,
-        path=str(source.path),
+    source, template = job.source, page.environment(TEMPLATE.parent, trim_blocks=True)
+    return template.get_template("program.py.j2").render(
+        job=job,
         left_out=[*source.dropped, *source.columns.left_out],
-        selector=METHODS[request.method].selector,
-        options=request.options(),
-        splitter=type(splitter_of(2, 0, source.loss, source.group is not None)).__name__,
-        checked=job.checked,
+        selector=METHODS[job.request.method].selector,
+        splitter=splitter_of(source).__name__,
         largest=job.checked.sizes[-1] if job.checked else max(job.k, 1),
-        given=job.given,
-        k=job.k,
     )
 
 
@@ -76,9 +68,10 @@ def _records(job: Job) -> list[list[Any]]:
 
 def _results(job: Job) -> dict[str, Any]:
     source, request, found = job.source, job.request, job.checked
-    kept = ["target", "weights", "group", "dropped", "lost", "incomplete", "weightless", "gaps"]
+    kept = ["target", "weights", "group", "dropped", "lost", "incomplete", "weightless", "gaps", "empty"]
     columns = {"numbers": source.columns.numbers, "left_out": source.columns.left_out}
-    columns["categories"] = dict(zip(source.columns.categories, source.columns.levels, strict=True))
+    each = zip(source.columns.categories, source.columns.levels, strict=True)
+    columns["categories"] = {name: list(map(str, found)) for name, found in each}
     checked = None if found is None else dataclasses.asdict(found)
     return {
         "data": {
@@ -95,7 +88,7 @@ def _results(job: Job) -> dict[str, Any]:
         "k": job.k,
         "k_given": job.given,
         "with_intercept": request.intercept,
-        "standardized": request.standardize,
+        "standardized": request.standardize and METHODS[request.method].scaled,
         "forced": request.forced,
         "selected": [row._asdict() for row in job.rows],
         "intercept": job.intercept,

@@ -14,12 +14,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath
+import sparselin as sl
+from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath, Status
 from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
-from sparselin.studies.select.data import Data, option_value
+from sparselin.studies.common.tables import some
+from sparselin.studies.select.data import Data
 from sparselin.studies.select.findings import (
     close_decisions,
     constant_columns,
@@ -86,8 +88,13 @@ class Job:
 
     @functools.cached_property
     def path(self) -> Any:
-        """The path of least squares models, or the best subset."""
-        return self.selector.result_
+        """The path of models, or the best subset."""
+        found = self.selector.result_
+        if found is not None:
+            return found
+        S, w = self.selector.selected_.tolist(), self.source.weight  # the forced features only
+        intercept = self.request.intercept
+        return sl.omp(self.X, self.source.y, len(S), forced=S, intercept=intercept, sample_weight=w)
 
     @functools.cached_property
     def units(self) -> list[str]:
@@ -131,6 +138,12 @@ class Job:
     def first(self) -> str:
         """The name of the first feature on the path, or ""."""
         return self.name_of(int(getattr(self.path, "order", self.path.support)[0])) if len(self.path) else ""
+
+    @property
+    def separator(self) -> str:
+        """The name of the feature that separates the values of y, and so ends the path; or ""."""
+        ends = getattr(self.path, "unfitted", ()) if self.path.status is Status.NO_MINIMUM else ()
+        return self.name_of(ends[0]) if ends else ""
 
     @property
     def logistic(self) -> bool:
@@ -191,17 +204,17 @@ class Job:
         """The reasons to distrust the selection, one sentence each."""
         source, request, S = self.source, self.request, [j for pick in self.picks for j in pick]
         Z = standard_columns(self.X, source.weight, request.intercept)
-        margins, data = self.best is None and self.lasso is None, (source.y, source.weight)
-        numbers = [j for j in S if self.names[j] in request.columns.numbers]
+        margins, data = not isinstance(self.selector.path_, tuple), (source.y, source.weight)
+        single = [j for j in S if self.units.count(self.units[j]) == 1]
         context = {
             "job": self,
             "percent": percent,
             "values": np.unique(source.y) if source.loss == "squared" and len(source.y) > 2 else (),
             "decisions": close_decisions(self.selector, self.frame, *data) if margins else (),
             "constant": [self.names[j] for j in constant_columns(self.X, request.intercept)],
-            "alike": look_alikes(Z, S, self.units),
+            "alike": look_alikes(Z, single, self.units),
             # not of a part of the path only
-            "uncertain": uncertain_coefficients(Z, numbers) if self.size == len(self.path) else (),
+            "uncertain": uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
         }
         return page.sentences(_HERE / "cautions.txt.j2", context)
 
@@ -217,19 +230,16 @@ def data_lines(job: Job) -> list[str]:
     """Return sentences about the data: their size, the use of the columns, the rows left out, the method."""
     source, request = job.source, job.request
     columns = source.columns
-    each = zip(columns.categories, columns.levels, strict=True)
-    numbers = [name for name, why in columns.left_out.items() if "whole numbers" in why]
-    texts = [name for name, why in columns.left_out.items() if "texts" in why]
-    undo = [f"--numbers {option_value(numbers)}"] if numbers else []
-    undo += [f"--categories {option_value(texts)}"] if texts else []
+    each = zip(columns.categories, columns.levels, columns.references, strict=True)
     context = {
         "job": job,
-        "categories": [f"{name} ({len(found)})" for name, found in each],
-        "undo": " ".join(undo),
-        "left_out": (
-            (source.lost, f"an empty cell in {join_words(source.others)}"),
-            (source.incomplete, "missing values"),
+        "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
+        "left_out": some([f"{name} ({why})" for name, why in columns.left_out.items()]),
+        "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),
+        "dropped_rows": (
+            (source.lost, f"an empty cell in {' or '.join(source.others)}"),
             (source.weightless, "weight zero"),
+            (source.incomplete, "missing values"),
         ),
     }
     return [
@@ -240,13 +250,13 @@ def data_lines(job: Job) -> list[str]:
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
     """Return a sentence about the method and its options."""
-    scale = "divided by their standard deviations" if standardize else "not scaled"
-    first = f" Forced to come first: {join_words(forced)}." if forced else ""
-    fit = "with an intercept" if intercept else "without intercept"
-    return (
-        f"Method: {METHODS[method].words}, {fit}; columns are {scale}.{first} Coefficients are in the units "
-        "of the data."
-    )
+    context = {
+        "method": METHODS[method],
+        "intercept": intercept,
+        "standardize": standardize,
+        "forced": forced,
+    }
+    return page.sentences(_HERE / "method.txt.j2", context)[0]
 
 
 def validation_lines(job: Job) -> list[str]:
