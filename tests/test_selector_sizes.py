@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from losses import NAMED
 from refusals import warns
-from selector_cases import DIABETES, alike, each_selector, generalized, make, noise
+from selector_cases import DIABETES, SELECTORS, alike, each_selector, generalized, make, noise
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
@@ -18,7 +18,13 @@ from sklearn.metrics import log_loss, mean_poisson_deviance
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparselin as sl
-from sparselin.estimators import DiverseSelector, OLSSelector, OMPSelector, SequentialLassoSelector
+from sparselin.estimators import (
+    BestSubsetSelector,
+    DiverseSelector,
+    OLSSelector,
+    OMPSelector,
+    SequentialLassoSelector,
+)
 from sparselin.greedy.generalized import generalized_group_omp
 
 # Criteria
@@ -138,6 +144,33 @@ def test_dependent_forced_columns_are_no_parameters(rng, loss):
     np.testing.assert_allclose(dependent, single[: len(dependent)], rtol=1e-9)
     plain = OMPSelector("bic", loss=loss, forced=[4, 5], fit_intercept=False).fit(X, y, weight)
     np.testing.assert_allclose(plain.scores_[0], single[0] + math.log(weight.sum()), rtol=1e-9)
+
+
+VARIANTS = [
+    (OMPSelector, {"positive": True}), (OMPSelector, {"groups": range(11)}),
+    (OMPSelector, {"loss": "poisson"}), (SequentialLassoSelector, {"loss": "poisson"}),
+    (BestSubsetSelector, {"groups": range(11)}), (DiverseSelector, {"search": "greedy_local"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("selector", "options"), [*((cls, {}) for cls in SELECTORS), *VARIANTS])
+def test_rank_of_each_model(selector, options, intercept):
+    """The forced columns are dependent and orthogonal to y, so the first model has zero coefficients.
+
+    With `positive` a column gets the coefficient zero, and then the path takes its negative.
+    """
+    rng, x = np.random.default_rng(143), np.tile([1.0, 1.0, -1.0, -1.0], 4)
+    half = rng.integers(-5, 6, 8)
+    y, Z = np.concatenate([half, -half]), rng.standard_normal((16, 4))
+    X = np.column_stack([x, 2 * x - 1, 3 * x - 1, Z, -Z])
+    y, given = y**2 if "loss" in options else y, {"max_features": 8, "forced": [0, 1, 2], **options}
+    aic, bic = (make(selector, s, fit_intercept=intercept, **given).fit(X, y) for s in ("aic", "bic"))
+    supports = [aic.at(k).selected_ for k in aic.sizes_]
+    want = [np.linalg.matrix_rank((X - intercept * X.mean(axis=0))[:, S]) for S in supports]
+    np.testing.assert_allclose((bic.scores_ - aic.scores_) / (math.log(16) - 2), want, rtol=1e-9)
+    assert len(want) > 3
+    assert want[0] == 2 - intercept
 
 
 def test_ebic_stops_at_its_first_minimum():

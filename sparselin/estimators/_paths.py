@@ -14,6 +14,7 @@ import sparselin as sl
 from sparselin.estimators._common import Observations
 from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES, encode_labels
+from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
@@ -109,7 +110,7 @@ class LinearFit(NamedTuple):
     coef : (p,) or (p, q) coefficients of these features.
     residual : the norm of the residual, exactly zero if it is zero up to rounding. For losses other than the
         squared one it is the square root of the deviance.
-    rank : the rank of the selected columns.
+    rank : the rank of the selected columns, centred if there is an intercept.
     """
 
     features: IndexArray
@@ -210,7 +211,9 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
     """
     zero = problem.rounding() * problem.y_norm
     norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]
-    return _fits(path, first, norms, range(len(path) + 1))
+    # if the columns are dependent, a coefficient is exactly zero; an independent column can have zero too
+    counts = range(len(path) + 1) if path.coef.all() else ranks_of(problem, path.support)
+    return _fits(path, first, norms, counts)
 
 
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
@@ -242,7 +245,7 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     f, options = len(task.forced), {"loss": task.loss, **task.options(tol)}
     method: Any = sl.generalized_omp
     if task.groups is None:
-        models = partial(_models_of_loss, f, _forced_rank(task))
+        models = partial(_models_of_loss, f, ranks_of(task.problem(), task.forced)[-1])
     else:
         options |= {"groups": task.groups, "weights": task.group_weights}
         method, models = generalized_group_omp, partial(_models_of_groups, task)
@@ -266,17 +269,6 @@ def _models_of_loss(f: int, rank: int, path: GeneralizedPath) -> list[LinearFit]
     return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
 
 
-def _forced_rank(task: Task) -> int:
-    """Return the rank of the forced columns, centred if there is an intercept."""
-    used = np.arange(len(task.y)) if task.weight is None else np.flatnonzero(task.weight)
-    A = task.X[:, task.forced][used]
-    A = A if isinstance(A, np.ndarray) else A.toarray()
-    if task.intercept:
-        A = np.column_stack([np.ones(len(A), A.dtype), A])
-    norm = np.linalg.norm(A, axis=0)
-    return int(np.linalg.matrix_rank(A / np.where(norm > 0, norm, 1))) - task.intercept
-
-
 class Sets:
     """A list of subsets with f + 1, f + 2, … units, and of their models, to which subsets can be added.
 
@@ -288,12 +280,7 @@ class Sets:
         start = refit(self.problem, task.columns(task.forced))
         self.first, self.floor = len(task.forced), _level(self.problem, start, tol)
         self.results: list[Any] = []
-        self.models = [self._model(start)]
-
-    def _model(self, path: SelectionPath) -> LinearFit:
-        model = _models_of(path, self.problem, len(path))[-1]
-        # a column in the span of the columns before it has the coefficient zero
-        return model._replace(rank=int(np.count_nonzero(path.coef)))
+        self.models = _models_of(start, self.problem, len(start))
 
     def within_tol(self) -> bool:
         """Return whether the last subset reaches `tol`, and set the status if it does."""
@@ -306,7 +293,7 @@ class Sets:
         self.results.append(result)
         if not isinstance(result, SelectionPath):
             result = refit(self.problem, self.task.complete(result.support))
-        self.models.append(self._model(result))
+        self.models += _models_of(result, self.problem, len(result))
         if self.watch is not None and self.watch(tuple(self.results), self.models):
             self.status = Status.STOPPED
         return self.within_tol() or self.status is Status.STOPPED

@@ -389,8 +389,8 @@ def _criterion(
     A unit is a feature or a group of features, and f of the units are forced. Let y_ij = μ_j + x_iᵀB_j + ε_ij
     for i ≤ n and j ≤ q, where the ε_ij are independent N(0, σ²), and let RSS = ‖Y − XB‖_F². Up to a constant,
     the minimum of −2·log-likelihood is n·q·ln(RSS/(n·q)), or RSS/σ² if the variance σ² is known. Let ν be the
-    rank of the selected columns. Let u of p units be selected, where u and p do not count the forced units.
-    Then
+    rank of the selected columns, centred if there is an intercept. Let u of p units be selected, where u and
+    p do not count the forced units. Then
 
         AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
 

@@ -43,10 +43,11 @@ class OMPSelector(PathSelector):
 
             (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
             feature space*, 2014). BIC has γ = 0; AIC has γ = 0 and 2 in place of ln n. k counts the forced
-            features, but p and u do not. With groups, p and u count groups, and k is the rank of their
-            columns. If RSS = 0, the criterion is −∞, with a warning if this model is chosen; it is +∞ if the
-            model has no degree of freedom left. For other losses the deviance, which is −2·log-likelihood up
-            to a constant, replaces nq·ln(RSS/(nq));
+            features, but p and u do not. With groups, p and u count groups. If the selected columns (centred
+            if there is an intercept) are dependent, and with groups, k is their rank. If RSS = 0, the
+            criterion is −∞, with a warning if this model is chosen; it is +∞ if the model has no degree of
+            freedom left. For other losses the deviance, which is −2·log-likelihood up to a constant, replaces
+            nq·ln(RSS/(nq));
         "cv" : the least mean squared error, or mean deviance, in cross-validation with one path for each
             fold; "cv_1se" : the fewest features with an error within one standard error of the least
             (Breiman, Friedman, Olshen and Stone, 1984);
@@ -60,8 +61,8 @@ class OMPSelector(PathSelector):
     group_weights : None, or a weight by which the score ‖X_gᵀR‖_F of each group is divided. Let group g have
         p_g columns, and let there be G groups. "sqrt" is √p_g, as in the group LASSO (Yuan and Lin, 2006);
         "noise" is the root of the quantile of χ² with p_g degrees of freedom at 1 − 1/(G + 1). If y is noise
-        of variance 1 and the columns of each group are orthonormal, all groups exceed their weights with one
-        probability. With None noise picks large groups more often, and with "sqrt" small ones.
+        of variance 1 and the columns of each group are orthonormal, all groups exceed this score with the
+        same probability. With None noise picks large groups more often, and with "sqrt" small ones.
     loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
         take one output. Their loss has no minimum if, for example, the features separate the classes. So the
         path ends before the first feature or group with which the loss has no minimum, with a warning if more

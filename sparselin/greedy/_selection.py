@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -35,6 +36,15 @@ class AddedPicks(NamedTuple):
     projections: list[float]
     norms: list[float]
     c: FloatArray | None = None
+
+
+def ranks_of(problem: Problem, order: IndexArray) -> list[int]:
+    """Return the ranks of the first 0, 1, … columns of `order`, centred if there is an intercept.
+
+    A column counts if `Selection` finds it outside the span of the columns before it.
+    """
+    qr = ThinQR(problem, problem.with_ones(order[:0]))
+    return list(itertools.accumulate(map(qr.append, order.tolist()), initial=0))
 
 
 class Selection:

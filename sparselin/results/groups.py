@@ -31,9 +31,11 @@ class GroupPath(FittedPath):
         a column in the span of the columns before it.
     intercept_path : (t + 1, q) the intercepts of the models on the first 0, …, t groups; zeros if there is no
         intercept.
-    lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F over the groups not selected, at each pick; NaN for forced groups.
-    margin : (t,) (λ* − ‖X_gᵀR_j‖_F of the runner-up)/λ*: 0 in a tie, NaN for forced groups.
-    ties : t tuples of groups: the groups whose norm is largest to rounding; empty for forced groups.
+    lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F/w_g over the groups not selected, at each pick; NaN for forced
+        groups. w_g is the weight of group g: 1, unless `OMPSelector(group_weights=…)` gave weights.
+    margin : (t,) (λ* − ‖X_gᵀR_j‖_F/w_g of the runner-up g)/λ*: 0 in a tie, NaN for forced groups.
+    ties : t tuples of groups: the groups whose ‖X_gᵀR_j‖_F/w_g is largest to rounding; empty for forced
+        groups.
     residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y minus the means of its columns.
         For other losses it is the square root of the deviance.
     unfitted : the tuple (g,) of the group whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
