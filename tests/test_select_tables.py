@@ -234,7 +234,7 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
         (GOOD, ["--weights=y"], "the target, --weights and --group must be three columns; got y, y"),
         ("a,b,y\n0,1,2\n0,2,3\n", ["--weights=a", "--k=1"], "must have a positive number in some row"),
         ("a,y\n1,2\n3,4\n5,6\n", [], "3 rows are too few for cross-validation"),
-        ("a,y\n1,2\n3,2\n", ["--k=1"], "'y' is 2 in every row, so there is nothing to explain"),
+        ("a,y\n1,2\n3,2\n", ["--k=1"], "'y' is '2' in every row, so there is nothing to explain"),
         ("a,b,y\n1,2,3\n2,,4\n,5,6\n", ["--missing=refuse"], "an empty cell, in column 'a' (1), 'b' (1)"),
         ("a,b,y\n1,,2\n,1,4\n", ["--missing=drop-rows"], "no row is left"),
         ("a,y\n,2\nnan,4\n", [], "left out: a (mostly empty: 0 of 2 cells are filled)"),

@@ -199,7 +199,6 @@ def select(
     request = ModelRequest(
         method, data.columns, data.gaps > 0, data.loss, intercept, standardize, first, seed
     )
-    _check_target(data, intercept)
     splits = splits_of(data, folds, seed) if method != "best-subset" else []
     largest = _largest_to_try(data, request, k, splits)
     if target is None:
@@ -261,14 +260,6 @@ def _check_loss(loss: str | None, method: str) -> str | None:
     if loss not in (None, "squared"):
         raise click.BadParameter(f"needs --method omp; got --method {method}", param_hint="--loss")
     return "squared"
-
-
-def _check_target(data: Data, intercept: bool) -> None:
-    """Raise click.UsageError if y leaves nothing to explain."""
-    if data.loss == "squared" and np.ptp(data.y) == 0 and (intercept or not data.y.any()):
-        raise click.UsageError(
-            f"{data.path}: {data.target!r} is {data.y[0]:g} in every row, so there is nothing to explain"
-        )
 
 
 def _largest_to_try(data: Data, request: ModelRequest, k: int | None, splits: list[Any]) -> int:

@@ -188,7 +188,7 @@ def _response(column: Any, name: str, loss: str | None) -> tuple[str, tuple[Any,
     numeric = column.dtype.kind in "biuf"
     if loss is None:
         loss = "logistic" if len(found) == 2 and len(values) > 2 else "squared"
-    if len(found) == 1 and not numeric:
+    if len(found) == 1:
         raise BadTable(f"{name!r} is {short(str(found[0]))} in every row, so there is nothing to explain")
     if loss == "logistic":
         if len(found) != 2:

@@ -130,7 +130,7 @@ class ModelRequest(NamedTuple):
 
 
 def splitter_of(data: Data) -> Any:
-    """Return the class of the splitter of the rows into folds: by groups of rows, by classes, or at random."""
+    """Return the class of the splitter into folds: by groups of rows, by classes, or at random."""
     if data.groups is not None:
         return GroupKFold
     return StratifiedKFold if data.loss == "logistic" else KFold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,31 +173,21 @@ class Job:
             shrunken[self.lasso.features] = self.lasso.coef_path[knot]
         elif self.best is None:
             lam, margin, ties = self.path.lam_star.tolist(), self.path.margin.tolist(), list(self.path.ties)
-        return [
-            Row(
-                step=t + 1,
-                feature=self.units[pick[0]],
-                coefficient=math.nan if self.is_group(pick) else float(coef[pick[0]]),
-                parts=tuple((self.names[j], float(coef[j])) for j in pick if self.is_group(pick)),
-                shrunken=float(shrunken[pick[0]]),
-                lam=lam[t],
-                margin=margin[t],
-                ties=tuple(name for name in self.names_of(ties[t]) if name != self.units[pick[0]]),
-                r2=float(self.shares[t]),
-            )
-            for t, pick in enumerate(self.picks)
-        ]
-
-    def is_group(self, pick: list[int]) -> bool:
-        """Return whether the columns of a step are the indicators of a category."""
-        return self.units[pick[0]] != self.names[pick[0]]
+        found = []
+        for t, pick in enumerate(self.picks):
+            j, feature = pick[0], self.units[pick[0]]
+            group = feature != self.names[j]  # the columns are the indicators of a category
+            found.append(Row(
+                step=t + 1, feature=feature, coefficient=math.nan if group else float(coef[j]),
+                parts=tuple((self.names[i], float(coef[i])) for i in pick if group),
+                shrunken=float(shrunken[j]), lam=lam[t], margin=margin[t], r2=float(self.shares[t]),
+                ties=tuple(name for name in map(self.name_of, ties[t]) if name != feature),
+            ))  # fmt: skip
+        return found
 
     def name_of(self, i: int) -> str:
         """Return the name of the unit with number i in the path: a column of X, or a group of columns."""
         return str(self.selector.groups_[i]) if self.request.grouped else self.names[i]
-
-    def names_of(self, units: Iterable[int]) -> list[str]:
-        return [self.name_of(i) for i in units]
 
     @functools.cached_property
     def cautions(self) -> list[str]:
@@ -250,13 +240,8 @@ def data_lines(job: Job) -> list[str]:
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
     """Return a sentence about the method and its options."""
-    context = {
-        "method": METHODS[method],
-        "intercept": intercept,
-        "standardize": standardize,
-        "forced": forced,
-    }
-    return page.sentences(_HERE / "method.txt.j2", context)[0]
+    options = {"intercept": intercept, "standardize": standardize, "forced": forced}
+    return page.sentences(_HERE / "method.txt.j2", {"method": METHODS[method], **options})[0]
 
 
 def validation_lines(job: Job) -> list[str]:
