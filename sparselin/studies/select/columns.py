@@ -16,7 +16,7 @@ from sparselin.studies.common.tables import BadTable, columns_of, is_number, sho
 # category if each of its values fills _REPEATS cells on average. A column is used if at least the share
 # _FILLED of its cells is filled.
 _IDENTIFIES, _REPEATS, _FILLED = 20, 4, 0.5
-_TOO_MANY = 3  # a table has at most so many identifiers that are whole numbers
+_TOO_MANY = 3  # the largest number of identifiers that are whole numbers
 _LONG = 40  # a text of this length is neither a date nor a number
 _NUMBERS = "iuf"  # the kinds of dtypes
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -57,7 +57,7 @@ class TableColumns(NamedTuple):
 
     def names_in_X(self, name: str) -> list[str]:
         """Return the names of the columns of X that belong to a used column."""
-        if name in self.numbers:
+        if name not in self.categories:
             return [name]
         at = self.categories.index(name)
         return [f"{name}_{level}" for level in self.levels[at] if level != self.references[at]]

@@ -126,9 +126,8 @@ def _use(
         frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"]
     )
     frame, incomplete, gaps = _without_gaps(path, frame, [*numbers, *categories], missing)
-    kinds = dict.fromkeys(numbers, float) | dict.fromkeys(categories, object)
-    X = frame[[*numbers, *categories]].astype(kinds)
-    X[categories] = X[categories].where(X[categories].notna(), np.nan)
+    X, texts = frame[numbers].astype(float), frame[categories].astype(object)
+    X[categories] = texts.where(texts.notna(), np.nan).to_numpy(object)
     columns = describe(X, numbers, categories, left_out)
     if not columns.names or (alone := set(chosen["--forced"]) & set(columns.left_out)):
         why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
