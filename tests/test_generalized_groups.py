@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from losses import NAMED, draw, has_minimum, with_ones
 from refusals import warns
+from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import sparselin as sl
@@ -27,7 +28,7 @@ def design(loss, rng, n=150):
 
 def weights_of(kind, counts):
     """The weights of groups with these numbers of columns, by their formulas."""
-    each = {None: lambda p: 1, "sqrt": np.sqrt, "noise": lambda p: p**0.5 + (2 * np.log(len(counts))) ** 0.5}
+    each = {None: lambda p: 1, "sqrt": np.sqrt, "noise": lambda p: chi2(p).isf(1 / (len(counts) + 1)) ** 0.5}
     return np.array([each[kind](p) for p in counts])
 
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from losses import NAMED
 from peak_memory import peak_memory
 from refusals import refuses, warns
+from scipy.stats import chi2
 from selector_cases import DIABETES, FRAME, SELECTORS, TARGET, alike, each_selector, generalized, make, noise
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,7 @@ from sklearn.model_selection import KFold
 import sparselin as sl
 from sparselin import estimators
 from sparselin.estimators import OMPSelector, SequentialAttentionSelector, SequentialLassoSelector
-from sparselin.greedy._groups import group_omp
+from sparselin.greedy._groups import group_omp, weights_of_groups
 
 X, y = DIABETES
 
@@ -192,7 +193,7 @@ def test_groups_and_several_outputs(rng, q, grouped, forced):
     found = OMPSelector(4, groups=groups if grouped else None, forced=forced).fit(X, Y if q > 1 else Y[:, 0])
     S = np.flatnonzero(np.isin(groups, want))
     assert np.flatnonzero(found.get_support()).tolist() == S.tolist()
-    weights = {"sqrt": np.sqrt, "noise": lambda m: m**0.5 + (2 * np.log(6)) ** 0.5} if grouped else {}
+    weights = {"sqrt": np.sqrt, "noise": lambda m: chi2(m).isf(1 / 7) ** 0.5} if grouped else {}
     for kind, weight in weights.items():
         order, *_ = brute_force_groups(X, Y, groups, 4, dict.fromkeys(groups[list(forced)]), weight)
         weighted = OMPSelector(4, groups=groups, forced=forced, group_weights=kind)
@@ -278,12 +279,12 @@ def refused(words, *size, y=y, sample_weight=None, **options):
     refuses(words, OMPSelector(*size, **options).fit, FRAME, y, sample_weight)
 
 
-def test_noise_gives_no_size_of_group_an_advantage(rng):
-    """E max over g of ‖X_gᵀε‖ − √p_g is at most √(2 ln G) for orthonormal groups, which is nearly reached."""
-    for counts in (np.array([1, 2, 3, 5, 8, 25]), np.repeat([1, 25], [40, 10])):
-        above = np.sqrt(rng.chisquare(counts, (20_000, len(counts)))) - np.sqrt(counts)
-        mean, bound = above.max(axis=1).mean(), np.sqrt(2 * np.log(len(counts)))
-        assert 0.4 * bound < mean < bound
+def test_noise_exceeds_the_weights_of_all_sizes_equally(rng):
+    """The norms of noise on orthonormal groups exceed their weights with probability 1/7."""
+    counts = np.array([1, 2, 3, 5, 8, 25])
+    norms = np.sqrt(rng.chisquare(counts, (20_000, 6)))
+    above = np.mean(norms > weights_of_groups("noise", counts), axis=0)
+    np.testing.assert_allclose(above, 1 / 7, atol=4 * np.sqrt(6 / 49 / 20_000))
 
 
 def test_sizes_are_refused():
