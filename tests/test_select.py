@@ -351,7 +351,7 @@ def test_names_are_shown_as_they_are(tmp_path):
         ("omp", ("--missing=impute", "--weights=w", "--folds=3", "--drop=near")),
         ("omp", ("--group=site", "--folds=4")),
         ("omp", ("--categories=site", "--folds=4", "--forced=sex")),
-        ("omp", ("--target=high", "--folds=4", "--weights=w", "--categories=site")),
+        ("omp", ("--target=high", "--drop=progression", "--folds=4", "--weights=w", "--categories=site")),
         ("omp", ("--loss=poisson", "--folds=3", "--no-intercept")),
         ("ols", ("--categories=site", "--folds=3", "--seed=5")),
         ("sequential-attention", ("--k=2", "--folds=0", "--seed=5")),
