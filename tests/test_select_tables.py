@@ -117,6 +117,11 @@ def test_what_a_trial_found(tmp_path):
     assert "arm comes first, and it separates the values of y or some of them" in output
     frame = pd.DataFrame({"a": a, "b": b, "y": a + b})
     assert "pass --k" in run(tmp_path, frame.assign(g=1), "--target=y", "--group=g", exit_code=2)[0]
+    orthogonal = pd.DataFrame({"a": [1, 1, -1, -1] * 10, "y": [1, -1, 1, -1] * 10})
+    options = ("--loss=squared", "--k=1", "--folds=0")  # nothing is compared on held-out rows
+    output, _ = run(tmp_path, orthogonal, *options, exit_code=0)
+    assert "No feature is selected: no column reduces the residual" in output
+    assert "held-out" not in output
     for method in ("lasso", "best-subset"):  # the forced feature only
         output, _ = run(tmp_path, frame, "--forced=a", "--k=1", f"--method={method}", exit_code=0)
         assert "a explains" in output

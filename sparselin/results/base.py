@@ -244,7 +244,7 @@ class FittedPath(Named):
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """For the logistic loss the two labels in sorted order, otherwise ()."""
+        """The two labels in sorted order for the logistic loss, otherwise ()."""
         return self.fit.classes
 
 

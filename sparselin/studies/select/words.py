@@ -99,9 +99,7 @@ class Job:
     @functools.cached_property
     def units(self) -> list[str]:
         """The name of each column of X, or of the category to which it belongs if categories are groups."""
-        request = self.request
-        names = [name for used in request.columns.names for name in request.columns.names_in_X(used)]
-        return request.groups() or names
+        return self.request.groups() or self.names
 
     @functools.cached_property
     def names(self) -> list[str]:
