@@ -118,8 +118,7 @@ def test_what_a_trial_found(tmp_path):
     frame = pd.DataFrame({"a": a, "b": b, "y": a + b})
     assert "pass --k" in run(tmp_path, frame.assign(g=1), "--target=y", "--group=g", exit_code=2)[0]
     orthogonal = pd.DataFrame({"a": [1, 1, -1, -1] * 10, "y": [1, -1, 1, -1] * 10})
-    options = ("--loss=squared", "--k=1", "--folds=0")  # nothing is compared on held-out rows
-    output, _ = run(tmp_path, orthogonal, *options, exit_code=0)
+    output, _ = run(tmp_path, orthogonal, "--loss=squared", "--k=1", "--folds=0", exit_code=0)
     assert "No feature is selected: no column reduces the residual" in output
     assert "held-out" not in output
     for method in ("lasso", "best-subset"):  # the forced feature only
@@ -139,6 +138,18 @@ def test_what_a_trial_found(tmp_path):
     assert "No other 2 features can explain more." in output
     heavy = frame.assign(w=np.arange(n) < 50, c=[np.nan if i > 60 else i % 7 for i in range(n)])
     assert "missing value" not in run(tmp_path, heavy, "--target=y", "--weights=w", "--k=1", exit_code=0)[0]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_group_stays_in_one_fold_and_a_category_inflates(tmp_path, rng):
+    """The fold of the 170 rows has 30 training rows, so 14 features are tried."""
+    frame = pd.DataFrame(rng.standard_normal((200, 40))).add_prefix("x")
+    frame["g"], cat = np.repeat([0, 1, 2], [170, 20, 10]), rng.integers(4, size=200)
+    _, folder = run(tmp_path, frame, "--target=x0", "--group=g", exit_code=0)
+    assert json.loads((folder / "results.json").read_text())["cross_validation"]["sizes"][-1] == 14
+    code, y = cat**2 + frame["x1"] / 50, cat + frame["x2"]
+    twice = pd.DataFrame({"cat": np.array([*"abcd"])[cat], "code": code, "y": y})
+    assert "The coefficient of code is uncertain" in run(tmp_path, twice, "--k=2", exit_code=0)[0]
 
 
 @pytest.mark.usefixtures("no_pictures")
