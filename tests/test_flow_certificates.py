@@ -21,6 +21,7 @@ from sparselin.certificates.flow import FlowSaddle
 from sparselin.certificates.form import digest
 from tests.forged_subsets import change, pick, places
 from tests.fractional import dot, fractions, gram, solve
+from tests.refusals import refuses
 
 # Defects of a method. "bars": a support that is too small, with Farkas vectors that break one condition.
 WRONG = ("blind", "early", "twice", "unsigned", "vertex", "tie", "start", "bars")
@@ -195,8 +196,7 @@ def test_paths_are_certified():
         given = sl.certify(problem, sl.gradient_flow(problem))
         assert (given.forced, bool(given.verify(problem))) == (forced, True)
     for other, options in ((sl.gradient_flow(X, y, restart=True), {}), (path, {"normalized": True})):
-        with pytest.raises(ValueError, match=r"restarted|about picks"):
-            sl.certify(X, y, other, **options)
+        refuses(r"restarted|about picks", sl.certify, X, y, other, **options)
 
 
 @pytest.mark.parametrize("d", [30, 9000])  # in rationals, and in balls
@@ -211,8 +211,7 @@ def test_a_wrong_path_is_refuted(d, monkeypatch):
     moved, others = path.s * (1 + 1e-9 * (np.abs(path.s) < 1)), (False, *path.unique[1:])
     wrong = {"tau": path.tau * 1.000001, "s": moved, "supports": path.supports[::-1], "unique": others}
     for name, value in wrong.items():
-        with pytest.raises(ValueError, match=r"event \d+ is refuted|one feature arrives"):
-            sl.certify(X, y, replace(path, **{name: value}))
+        refuses(r"event \d+ is refuted|one feature arrives", sl.certify, X, y, replace(path, **{name: value}))
     for value in (0.5, -1, 10**9, [1], np.zeros(2), (None,), (0, 0), ((0, ()),), Fraction(-1)):
         for name in ("sha256", "shape", "forced", "saddles", "complete"):
             assert not replace(given, **{name: value}).verify(X, y)
@@ -221,8 +220,7 @@ def test_a_wrong_path_is_refuted(d, monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
     monkeypatch.delitem(sys.modules, "sparselin.certificates._finder")
     assert d == 9000 or given.verify(X, y)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'sparselin\[verify\]'"):
-        bare.verify(X, y)
+    refuses(r"pip install 'sparselin\[verify\]'", bare.verify, X, y, error=ModuleNotFoundError)
 
 
 def test_a_tie_is_undecided_in_balls_and_a_zero_coefficient_refused():

@@ -18,6 +18,7 @@ from sparselin.guarantees import _search
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare, resume_subset
 from tests.forged_subsets import Oracle, random_task
+from tests.refusals import refuses
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -284,10 +285,8 @@ def test_float32_columns_with_a_large_mean_are_centred_in_float64():
     ],
 )
 def test_bad_options_are_named(arguments, error, words):
-    with pytest.raises(error, match="^" + words):
-        best_subset(np.eye(3), [1.0, 2.0, 3.0], **{"k": 2, **arguments})
-    with pytest.raises(TypeError, match=r"^result must be a result of best_subset"):
-        resume_subset(3)
+    refuses("^" + words, best_subset, np.eye(3), [1.0, 2.0, 3.0], error=error, **{"k": 2, **arguments})
+    refuses(r"^result must be a result of best_subset", resume_subset, 3, error=TypeError)
 
 
 def test_an_interrupt_at_any_line_leaves_a_search_that_can_go_on(monkeypatch):
