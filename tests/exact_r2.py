@@ -34,21 +34,6 @@ class ExactR2:
     def best(self, d, k):
         return max(self(S) for S in itertools.combinations(range(d), k))
 
-    def gamma(self, d, U, k, zero=1e-24):
-        """γ_{U,k} by all pairs with a joint gain above `zero`."""
-        zero = rational(zero)
-        least = fmpq(1)
-        for l in range(len(U) + 1):
-            for L in itertools.combinations(U, l):
-                at = self(L)
-                single = {x: self((*L, x)) - at for x in range(d) if x not in L}
-                for a in range(2, min(k, len(single)) + 1):
-                    for A in itertools.combinations(single, a):
-                        joint = self(L + A) - at
-                        if joint > zero:
-                            least = min(least, sum((single[x] for x in A), fmpq(0)) / joint)
-        return least
-
 
 def rational(x):
     return fmpq(*float(x).as_integer_ratio())

@@ -1,6 +1,5 @@
 """Linear algebra in fractions, sharing no code with the package: matrices are lists of rows."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -52,30 +51,3 @@ def residual(columns, v):
         if any(w):
             basis.append(w)
     return last
-
-
-def first_entry(X, y, S, normalized=False):
-    """λ*² (over ‖X_j‖² of normalized columns), T and A(S), the union of the supports of all vertices.
-
-    Every vertex of the solutions of min ½‖Zu‖² − sᵀu, u ≥ 0, where s are the |c_i| of T, is
-    u_P = (Z_PᵀZ_P)⁻¹s_P for independent Z_P, so that A(S) is the union of those P with u_P > 0 and ZᵀZu ≥ s.
-    """
-    columns = fractions(np.transpose(X))
-    chosen = [columns[j] for j in S]
-    r = residual(chosen, fractions(y))
-    c = [dot(x, r) for x in columns]
-    ratio = [v * v / (dot(x, x) if normalized and any(x) else 1) for v, x in zip(c, columns, strict=True)]
-    if not any(ratio):
-        return Fraction(0), (), ()
-    T = [i for i, q in enumerate(ratio) if q == max(ratio)]
-    H = gram([[(1 if c[i] > 0 else -1) * v for v in residual(chosen, columns[i])] for i in T])
-    size = [abs(c[i]) for i in T]
-    active = set()
-    for m in range(1, len(T) + 1):
-        for P in itertools.combinations(range(len(T)), m):
-            u = solve([[H[i][j] for j in P] for i in P], [size[i] for i in P])
-            if u is not None and min(u) > 0:
-                reached = [dot([H[i][j] for j in P], u) for i in range(len(T))]
-                if all(h >= s for h, s in zip(reached, size, strict=True)):
-                    active |= {T[j] for j in P}
-    return max(ratio), tuple(T), tuple(sorted(active))

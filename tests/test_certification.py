@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
+from attacks.oracles import first_entry
 from certified import F, both, is_solution
-from fractional import first_entry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import unit

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from fractional import centred_gram, fractions
 from spectral_oracles import r_squared
 
 import sparselin as sl
@@ -17,13 +18,8 @@ from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, Spe
 
 def rational_gram(X, y, weight, intercept, standardize):
     """C (d, d), b = Xᵀy, yᵀy in fractions, weighted and centred; and s (d,) with the columns X_j·√s_j."""
-    w = [Fraction(int(v)) for v in weight]
-    columns = [[Fraction(int(v)) for v in column] for column in (*X.T, y)]
-    if intercept:
-        means = [sum(a * v for a, v in zip(w, column, strict=True)) / sum(w) for column in columns]
-        columns = [[v - mean for v in column] for column, mean in zip(columns, means, strict=True)]
-    G = [[sum(a * u * v for a, u, v in zip(w, p, q, strict=True)) for q in columns] for p in columns]
-    d = X.shape[1]
+    w, d = fractions(weight), X.shape[1]
+    G = centred_gram(fractions([*X.T, y]), w, intercept)
     scale = [sum(w) / G[j][j] if standardize and G[j][j] else Fraction(1) for j in range(d)]
     return [row[:d] for row in G[:d]], [row[d] for row in G[:d]], G[d][d], scale
 

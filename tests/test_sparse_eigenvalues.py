@@ -1,8 +1,8 @@
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
+from attacks.oracles import Design, definiteness
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
@@ -82,36 +82,16 @@ def test_intervals_hold_it_whatever_the_node_limit(kind, node_limit, rng):
         assert ("node limit" in found.lambda_max.method) or found.lambda_max.exact
 
 
-def is_semidefinite(A):
-    """Return whether a matrix is semidefinite, by symmetric elimination in rationals."""
-    A = [row[:] for row in A]
-    for p in range(len(A)):
-        if A[p][p] < 0 or (A[p][p] == 0 and any(A[p][p:])):
-            return False
-        for i in range(p + 1, len(A)):
-            if A[p][p]:
-                ratio = A[i][p] / A[p][p]
-                A[i] = [x - ratio * y for x, y in zip(A[i], A[p], strict=True)]
-    return True
-
-
-def shifted(C, S, theta, sign):
-    return [[sign * (C[i][j] - theta * (i == j)) for j in S] for i in S]
-
-
 @given(integer_designs(max_n=6, max_d=6), st.integers(1, 6))
 def test_the_bounds_hold_in_rationals(design, k):
     X = design[0]
     found = sl.sparse_eigenvalues(X, k)
-    C = [[Fraction(int(c)) for c in row] for row in X.T @ X]
-    low, high = Fraction(found.lower), Fraction(found.upper)
+    exact = Design(X, design[1])
     for S in itertools.combinations(range(X.shape[1]), min(k, X.shape[1])):
-        assert is_semidefinite(shifted(C, S, low, 1))
-        assert is_semidefinite(shifted(C, S, high, -1))
-    over, under = Fraction(found.lambda_min.upper), Fraction(found.lambda_max.lower)
-    strictly = Fraction(1, 2**1000)
-    assert not is_semidefinite(shifted(C, found.lambda_min_support, over + strictly, 1))
-    assert not is_semidefinite(shifted(C, found.lambda_max_support, under - strictly, -1)) or under == 0
+        assert definiteness(exact, S, 1, found.lower) >= 0
+        assert definiteness(exact, S, -1, -found.upper) >= 0
+    assert definiteness(exact, found.lambda_min_support.tolist(), 1, found.lambda_min.upper) <= 0
+    assert definiteness(exact, found.lambda_max_support.tolist(), -1, -found.lambda_max.lower) <= 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,28 +1,24 @@
 """All subsets within a factor of the best, against enumeration in rational numbers."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import fmpq, fmpq_mat
+from fractional import dot, fractions, gram, solve
 
 import sparselin as sl
-
-
-def exact(x):
-    return fmpq(*float(x).as_integer_ratio())
 
 
 def values(X, y, k, ridge=0.0):
     """S ↦ min ‖y − Xβ‖² + ridge‖β‖² over β on S, for all S of k columns, as rational numbers."""
     d = X.shape[1]
-    columns = [[exact(x) for x in v] for v in (*X.T, y)]
-    inner = [[sum((a * b for a, b in zip(u, v, strict=True)), fmpq(0)) for v in columns] for u in columns]
-    found = {}
+    G, found = gram(fractions([*X.T, y])), {}
+    for j in range(d):
+        G[j][j] += Fraction(ridge)
     for S in itertools.combinations(range(d), k):
-        G = fmpq_mat(k, k, [inner[i][j] + (exact(ridge) if i == j else 0) for i in S for j in S])
-        b = fmpq_mat(k, 1, [inner[i][d] for i in S])
-        found[S] = inner[d][d] - (b.transpose() * G.inv() * b)[0, 0]
+        b = [G[i][d] for i in S]
+        found[S] = G[d][d] - dot(b, solve([[G[i][j] for j in S] for i in S], b))
     return found
 
 
@@ -46,7 +42,7 @@ def test_the_list_is_complete(whole, ridge):
         best = values(X, y, k, ridge)
         for eps in (0.0, 0.0625, 0.5, 4.0):  # exact as floats
             found = sl.subsets_within(X, y, k, eps=eps, ridge=ridge)
-            limit = min(best.values()) * (1 + exact(eps))
+            limit = min(best.values()) * (1 + Fraction(eps))
             assert listed(found) == {S for S, value in best.items() if value <= limit}, (seed, eps)
             assert found.complete
             assert (np.diff(found.values) >= 0).all()
@@ -72,7 +68,7 @@ def test_a_stopped_search_has_a_bound_for_the_other_sets():
             continue
         assert found.status is sl.Status.STOPPED
         assert len(whole) > len(found) > most
-        assert exact(found.lower_bound) <= min(best[S] for S in best if S not in listed(found))
+        assert Fraction(found.lower_bound) <= min(best[S] for S in best if S not in listed(found))
         stopped += 1
     assert stopped > 10
 

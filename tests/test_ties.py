@@ -7,29 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
-from fractional import dot, fractions
+from attacks.oracles import Design
 from refusals import refuses
 
 import sparselin as sl
 from sparselin import Status
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Scores, argmax, measure, tied_at_maximum
-
-
-def exact_steps(X, y, support, forced):
-    """c (by column) at each step after the forced ones, in rationals, given what is taken."""
-    columns, r = fractions(X.T), fractions(y)
-    rest = list(columns)
-    for t, i in enumerate(support):
-        if t >= forced:
-            yield t, [dot(column, r) for column in columns], list(rest)
-        q = rest[i]
-        square = dot(q, q)
-        share = dot(q, r) / square
-        r = [a - share * b for a, b in zip(r, q, strict=True)]
-        for j in range(len(rest)):
-            part = dot(q, rest[j]) / square
-            rest[j] = [a - part * b for a, b in zip(rest[j], q, strict=True)]
 
 
 def offset_design(rng, offset, y_offset, n=24, d=8):
@@ -44,29 +28,29 @@ def offset_design(rng, offset, y_offset, n=24, d=8):
 def test_an_intercept_and_uncentred_columns(offset, y_offset, order, rng):
     """Years, prices, time stamps: what is left of a column is 1e-6 of it, and all of what matters."""
     X, y = offset_design(rng, offset, y_offset)
-    X = np.asarray(X, order=order)
+    X, exact = np.asarray(X, order=order), Design(X, y)
     for path in (sl.omp(X, y, 8, forced=[0]), sl.sequential_lasso(X, y, 8, method="omp", forced=[0])):
         assert path.status is sl.Status.COMPLETED
-        for t, c, _ in exact_steps(X, y, path.support, 1):
-            assert max(range(9), key=lambda j: (abs(c[j]), -j)) == path.support[t]
-            assert path.ties[t] == (path.support[t],)
-            assert path.lam_star[t] == pytest.approx(float(abs(c[path.support[t]])), rel=1e-6)
+        for t, pick in enumerate(path.support[1:], 1):
+            step = exact.at(path.support[:t])
+            assert path.ties[t] == step.tied == (pick,)
+            assert path.lam_star[t] == pytest.approx(step.top, rel=1e-6)
     path = sl.ols(X, y, 8, forced=[0])
     assert path.status is sl.Status.COMPLETED
-    for t, c, rest in exact_steps(X, y, path.support, 1):
-        score = [dot(z, z) and c[j] ** 2 / dot(z, z) for j, z in enumerate(rest)]
-        assert int(np.argmax(score)) == path.support[t]
-        assert path.ties[t] == (path.support[t],)
+    for t, pick in enumerate(path.support[1:], 1):
+        falls = exact.at(path.support[:t]).falls
+        assert path.ties[t] == (pick,) == (max(falls, key=falls.get),)
 
 
 def test_the_largest_is_not_dropped_because_its_bound_is_large():
     """A column of length 1e8 and a nearly dependent S: |c| = 1 is below what its bound by κ was."""
     X = np.array([[1.0, 1, 1e8, 0], [0, 2.0**-23, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0.5]])
     y = np.ones(4)
-    path = sl.omp(X, y, 3, forced=[0, 1])
+    path, entry = sl.omp(X, y, 3, forced=[0, 1]), sl.first_entry(X, y, forced=[0, 1])
     assert path.support[2] == 2
     assert path.ties[2] == (2,)
     assert path.lam_star[2] == pytest.approx(1)
+    assert (entry.lam_star, entry.tied, entry.status) == (1.0, (2,), Status.COMPLETED)
     assert sl.ols(X, y, 3, forced=[0, 1]).ties[2] == (2, 3)  # both fall by all that there is: 1 and 1/4 : 1/4
 
 
@@ -89,11 +73,9 @@ def test_measured_errors_bound_those_that_are_made(apart, scale, rng):
         y = rng.standard_normal(9)
         problem = sl.Problem(X, y)
         found = measure(ThinQR(problem, [0, 1, 2]), np.array([3, 4, 5]))
-        *_, (_, c, rest) = exact_steps(X, y, [0, 1, 2, 3], 3)
-        exact = np.array([float(v) for v in c[3:]])
-        length = np.array([float(dot(z, z)) ** 0.5 for z in rest[3:]])
-        assert np.all(np.abs(found.c - exact) <= found.error)
-        assert np.all(np.abs(found.length - length) <= found.length_error)
+        step = Design(X, y).at([0, 1, 2])
+        assert np.all(np.abs(found.c - step.c[3:]) <= found.error)
+        assert np.all(np.abs(found.length - step.z[3:]) <= found.length_error)
         assert np.all(found.error <= 1e-13 / apart * problem.column_norms[3:] * problem.y_norm)
 
 

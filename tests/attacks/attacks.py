@@ -39,24 +39,11 @@ ATTACKS = {
     "regularized_bounds": ("set", subsets.regularized_bounds),
     "certify": ("set", subsets.certify),
 }
-# The same with the data and options that `problem.support` has for them, a quarter in float32.
-WITH_OPTIONS = {
-    "omp": ("step", paths.omp),
-    "ols": ("step", paths.ols),
-    "sequential_lasso": ("step", paths.sequential_lasso),
-    "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
-    "first_entry": ("step", paths.first_entry),
-    "lambda_star": ("step", subsets.lambda_star),
-    "batch_omp": ("step", subsets.batch_omp),
-    "lasso_path": ("path", paths.lasso_path_options),
-    "sequential_attention": ("set", subsets.sequential_attention),
-    "hadamard_descent": ("set", subsets.hadamard_descent),
-    "forward_regression": ("set", subsets.forward_regression),
-    "spectral_forward": ("set", subsets.spectral_forward),
-    "best_subset": ("set", subsets.best_subset),
-    "swaps": ("set", subsets.swaps),
-}
-ATTACKS |= {f"{name}+options": row for name, row in WITH_OPTIONS.items()}
+# Attacks that have a row with the data and options of `problem.support`, too, a quarter in float32.
+STEPS = ("omp", "ols", "sequential_lasso", "sequential_lasso_omp", "first_entry", "lambda_star", "batch_omp")
+SETS = ("sequential_attention", "hadamard_descent", "forward_regression", "best_subset", "swaps")
+ATTACKS |= {f"{name}+options": ATTACKS[name] for name in (*STEPS, *SETS, "spectral_forward")}
+ATTACKS["lasso_path+options"] = "path", paths.lasso_path_options
 # Layouts, drawn by the seed: most in C order.
 FORMS = ("C", "C", "C", "F", "sparse")
 

@@ -270,6 +270,17 @@ class Step:
         return outside, np.array(slope)
 
 
+def first_entry(X, y, S, normalized=False):
+    """Return λ*² (over ‖X_j‖² of normalized columns), T and A(S)."""
+    design = Design(np.asarray(X, float), y)
+    step, square = design.at(S), [q if normalized and q else 1 for q in design.square[: design.d]]
+    ratio = [c**2 / q for c, q in zip(step.exact, square, strict=True)]
+    if not any(ratio):
+        return Fraction(0), (), ()
+    T = tuple(j for j, q in enumerate(ratio) if q == max(ratio))
+    return Fraction(int(max(ratio).p), int(max(ratio).q)), T, step.entry(T)[0]
+
+
 class Reduced:
     """Solutions β (m, d) of the LASSO at m levels λ, judged with the columns S projected out, exactly.
 

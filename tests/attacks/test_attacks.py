@@ -217,14 +217,6 @@ def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def test_the_oracle_knows_every_solution_of_a_tie():
-    """A(S) = (0, 6); each vertex of the solutions holds one of the two indices."""
-    X = [[1, 1, 0, 1, 1, 0, 0], [1, 0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 1, 0, 0], [0, 0, 1, 0, 1, 1, 0],
-         [1, 1, 0, 0, 0, 0, 0]]  # fmt: skip
-    step = Design(np.array(X, float), np.array([0.0, 3, -1, 0, 1])).at((1,))
-    assert step.entry()[0] == (0, 6)
-
-
 def test_answers_are_compared_by_words_exactly_and_by_numbers_within_the_bound():
     answer = {"support": [2, 0], "coef": [[1.0, 1e-12], [float("nan"), 3.0]], "status": "COMPLETED"}
     expected = [
