@@ -13,20 +13,18 @@ from oracles import unit
 
 import sparselin as sl
 from sparselin.certificates.certify import Certificate, StepCertificate, certify
+from sparselin.certificates.form import CLAIMS
 
-
-def tied_example():
-    """S = (4,), T = (0, 1, 2, 3): −3 is a copy of 0, 1 is barred by a vector, 2 by (Hu)_2 > |c_2|."""
-    X = [
-        [1, 0, 0, 0],
-        [1, 0, 1, -2],
-        [2, -1, 0, 0],
-        [-1, 0, 0, 0],
-        [0, 0, 2, 1],
-        [0.5, 0, 1, 0],
-        [0.5, 0.25, 0, 2],
-    ]
-    return np.array(X).T, np.array([2.0, 2.0, 2.0, 1.0])
+# S = (4,), T = (0, 1, 2, 3): −3 is a copy of 0, 1 is barred by a vector, 2 by (Hu)_2 > |c_2|.
+TIED = [[1, 1, 2, -1, 0, 0.5, 0.5], [0, 0, -1, 0, 0, 0, 0.25], [0, 1, 0, 0, 2, 1, 0], [0, -2, 0, 0, 1, 0, 2]]
+SPANNED = [[1, 0, 0, 1, 2, 3, 0], [0, 1, 0, 1, 0, 1, 0], [0, 0, 1, 0, 0, 2, 0], [1, 0, 1, 1, 1, 0, 0]]
+POSITIVE = [[2, 0, 1, -1, 0], [0, 2, 1, 1, 0], [0, 0, 1, 0, 2]]
+# claim → X, y, and a method whose path is certified
+EXAMPLES = {
+    "sequential_lasso": (TIED, [2, 2, 2, 1], functools.partial(sl.sequential_lasso, k=3, forced=[4])),
+    "ols": (SPANNED, [3, 1, 5, 2], functools.partial(sl.ols, k=3)),
+    "nonnegative_omp": (POSITIVE, [2, 2, 1], functools.partial(sl.omp, k=3, positive=True)),
+}
 
 
 def with_step(certificate, t, **changes):
@@ -64,7 +62,7 @@ def tampered(certificate):
 
 
 def still_a_proof(name, before, after):
-    """Return whether the changed field of `tied_example` is true as well."""
+    """Return whether the changed field of an example is true as well."""
     if name == "steps":  # fewer of them
         return after == before[: len(after)]
     if name == "0.farkas":  # other vectors orthogonal to features 4 and 0, at an acute angle to 1
@@ -75,14 +73,18 @@ def still_a_proof(name, before, after):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_every_altered_field_is_rejected(exact):
-    X, y = tied_example()
-    certificate = certify(X, y, sl.sequential_lasso(X, y, 3, forced=[4]))
+@pytest.mark.parametrize("claim", EXAMPLES)
+def test_every_altered_field_is_rejected(claim, exact):
+    X, y, method = EXAMPLES[claim]
+    X, y = np.array(X, float), np.array(y, float)
+    certificate = certify(X, y, method(X, y), claim=claim)
     step = certificate.steps[0]
-    assert step.tied == (0, 1, 2, 3)
-    assert step.active == (0, 3)
-    assert [i for i, _ in step.farkas] == [1]
+    if claim == "sequential_lasso":
+        assert (step.tied, step.active, [i for i, _ in step.farkas]) == ((0, 1, 2, 3), (0, 3), [1])
     assert both(certificate, X, y)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    for other, form in CLAIMS.items():
+        assert form is type(step) or not dataclasses.replace(certificate, claim=other).verify(X, y)
     seen = set()
     for name, before, after, changed in tampered(certificate):
         found = changed.verify(X, y, exact=exact)
@@ -91,7 +93,7 @@ def test_every_altered_field_is_rejected(exact):
         else:
             assert found.failures
             seen.add(name.rpartition(".")[2])
-    names = [field.name for cls in (Certificate, StepCertificate) for field in dataclasses.fields(cls)]
+    names = [field.name for cls in (Certificate, type(step)) for field in dataclasses.fields(cls)]
     assert seen == set(names)
 
 

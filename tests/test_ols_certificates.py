@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 import sparselin as sl
-from sparselin.certificates.ols import OlsStep
 from sparselin.results import Fit
 from sparselin.testing import integer_designs, tied_designs
 
@@ -129,51 +128,6 @@ def test_where_omp_and_ols_part_only_one_of_them_is_certified():
     assert sl.certify(X, y, omp, claim="omp").verify(X, y, exact=True)
     refuses("is refuted", certified, X, y, omp)
     refuses("is refuted", sl.certify, X, y, ols, claim="omp")
-
-
-def example():
-    X = np.array(
-        [[1.0, 0, 0, 1, 2, 3, 0], [0, 1, 0, 1, 0, 1, 0], [0, 0, 1, 0, 0, 2, 0], [1, 0, 1, 1, 1, 0, 0]]
-    )
-    y = np.array([3.0, 1, 5, 2])
-    return X, y, certified(X, y, sl.ols(X, y, 3))
-
-
-def altered(value):
-    """Other values of a field."""
-    if isinstance(value, Fraction):
-        yield from (value + Fraction(1, 7), -value - 1, value * 2 + 1, 0.5)
-    elif isinstance(value, tuple):
-        yield from (
-            (),
-            (*value, value[-1] if value else 0),
-            list(value),
-            value[::-1] if len(value) > 1 else None,
-        )
-        for i, part in enumerate(value):
-            for other in altered(part):
-                yield (*value[:i], other, *value[i + 1 :])
-    else:
-        yield from (value + 1, value - 1, 6, -1, True, None)
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_every_altered_field_is_rejected(exact):
-    X, y, certificate = example()
-    assert certificate.verify(X, y, exact=exact)
-    count = 0
-    for t, step in enumerate(certificate.steps):
-        for field in dataclasses.fields(OlsStep):
-            value = getattr(step, field.name)
-            for other in altered(value):
-                if other == value and type(other) is type(value):
-                    continue
-                steps = list(certificate.steps)
-                steps[t] = dataclasses.replace(step, **{field.name: other})
-                false = dataclasses.replace(certificate, steps=tuple(steps))
-                assert not false.verify(X, y, exact=exact), (t, field.name, other)
-                count += 1
-    assert count > 100
 
 
 @pytest.mark.parametrize("exact", [True, False])
