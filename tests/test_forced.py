@@ -1,85 +1,22 @@
 """`forced` features in the searches, and in the guarantees: the problem given them, by enumeration."""
 
-import math
-
 import numpy as np
 import pytest
 import ratios
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracles import unit
-from ratios import independent_design, r2, ratio_by_definition, subsets
+from ratios import independent_design, r2, subsets
 from refusals import refuses
 from spectral_oracles import (
-    NUS,
-    REGULARIZERS,
     Table,
-    designs,
-    mask_of,
-    members,
-    naive_forward,
-    naive_local,
     r_squared,
-    tables,
     trap,
 )
 
 import sparselin as sl
 from sparselin.linalg.elimination import eliminate as given_first
-from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
+from sparselin.spectral import GeneralizedRank, SpectralVariance
 from sparselin.spectral.choice import lasso_fits
-
-
-def contracted(table, F, free):
-    """The values of S ↦ table(F ∪ S) on subsets of the free elements."""
-    return [table[mask_of([*F, *(free[i] for i in members(A))])] for A in range(1 << len(free))]
-
-
-@st.composite
-def given_some(draw):
-    """X, y, F and the other columns, at least one."""
-    X = draw(designs(max_d=6))
-    X = X if X.shape[1] > 1 else np.column_stack([X, X[::-1]])
-    order = draw(st.permutations(range(X.shape[1])))
-    m = draw(st.integers(1, X.shape[1] - 1))
-    y = np.random.default_rng(draw(st.integers(0, 2**32))).integers(-3, 4, len(X)).astype(float)
-    return X, y, order[:m], sorted(order[m:])
-
-
-@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
-@settings(max_examples=12)
-@given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]), variant=st.booleans())
-def test_local_search_is_that_of_the_contracted_function(f, data, nu, eps, variant):
-    X, y, F, free = data
-    values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
-    full = len(values) - 1
-    expected = naive_local(values, g, eps, full, variant)
-    options = {"variant": "complete" if variant else "printed", "eps": eps}
-    found = sl.local_search(X, y, regularizer=f, nu=nu, forced=F, **options)
-    assert found.support[: len(F)].tolist() == F
-    assert [value for _, value in found.candidates] == pytest.approx([g[A] for A in expected], abs=1e-6)
-    assert found.value == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-6)
-    if variant and min(values) >= 0:
-        S, n, slack = expected[0], len(free), 1e-7 * max(values)
-        assert (2 + eps / n) * values[S] + values[full & ~S] >= max(values) - slack
-        assert found.value >= max(g) / (4 + eps / n) - slack
-
-
-@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
-@settings(max_examples=15)
-@given(data=given_some(), nu=NUS, more=st.integers(0, 2))
-def test_greedy_local_search_is_that_of_the_contracted_function(f, data, nu, more):
-    X, y, F, free = data
-    k = min(more, len(free))
-    values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
-    full = len(values) - 1
-    S1 = mask_of(naive_forward(g, k, full))
-    S2 = mask_of(naive_forward(g, k, full & ~S1))
-    inner = max(g[A] for A in naive_local(values, g, 0.1, S1, True)) if k else g[0]
-    found = sl.greedy_local_search(X, y, len(F) + k, regularizer=f, nu=nu, forced=F)
-    assert [value for _, value in found.candidates] == pytest.approx([g[S1], inner, g[S2]], abs=1e-6)
-    assert found.support[: len(F)].tolist() == F
 
 
 def test_deletions_leave_the_forced_features():
@@ -223,55 +160,6 @@ def test_guarantees_are_those_of_the_projected_problem(seed, intercept):
         assert one.achieved.lower == pytest.approx(other.achieved.lower, abs=1e-7)
         assert one.achieved.upper == pytest.approx(other.achieved.upper, abs=1e-7)
     assert sorted(found.best_support[len(F) :]) == sorted(free[plain.best_support])
-    assert not found.violated
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_guarantees_with_a_regularizer(seed):
-    X, y, more = independent_design(seed)
-    X, nu, eps, d = unit(X), 0.05, 0.1, X.shape[1]
-    F = np.random.default_rng(seed).permutation(d)[:1].tolist()
-    free = [j for j in range(d) if j not in F]
-    more = min(more, len(free))
-    k = more + 1
-    f = (
-        GeneralizedRank(0.5),
-        SmoothedDifferentialEntropy(1.0),
-        SmoothedDifferentialEntropy(0.3, k=k),
-        SpectralVariance(k=k),
-    )[seed % 4]
-    found = sl.guarantee_bounds(X, y, k, forced=F, regularizer=f, nu=nu, eps=eps)
-    C = X.T @ X
-
-    def g(S):
-        return r2(X, y, S) + nu * f.value(C, S)
-
-    def gamma_of(S, rest, size):
-        """γ of R²(F ∪ ·) on the elements of `rest`."""
-        Q = np.linalg.qr(X[:, F])[0]
-        Z, z = X[:, rest] - Q @ (Q.T @ X[:, rest]), y - Q @ (Q.T @ y)
-        return ratio_by_definition(Z, z, [rest.index(j) for j in S], size)
-
-    top = max(g([*F, *S]) for S in subsets(free, 0, more))
-    ahead = sl.forward_regression(X, y, k, regularizer=f, nu=nu, forced=F).support.tolist()
-    (promise,) = found.of("FR on R² + νf")
-    gamma = gamma_of(ahead[1:], free, more)
-    assert promise.achieved.upper == pytest.approx(g(ahead) / top)
-    local, sharper, candidate = found.of("GLS")
-    for bound in (promise, candidate):
-        assert bound.applies
-        assert bound.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-8)
-    both, rest = gamma_of(ahead[1:], free, 2 * more), [j for j in free if j not in ahead]
-    if rest:
-        inside = F + rest
-        S2 = sl.forward_regression(
-            X[:, inside], y, 1 + min(more, len(rest)), regularizer=f, nu=nu, forced=[0]
-        ).support[1:]
-        both = min(both, gamma_of([inside[i] for i in S2], rest, 2 * more))
-    alpha = 4 + 4 * eps / more
-    for bound, kappa in ((local, 1 - math.exp(-both / 2)), (sharper, both / 2)):
-        assert bound.applies
-        assert bound.lower == pytest.approx(kappa / (2 + kappa * alpha), abs=1e-8)
     assert not found.violated
 
 

@@ -70,39 +70,54 @@ def test_what_is_achieved_on_dependent_columns_contains_the_truth(seed, nu):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_promises_with_a_regularizer(seed):
-    X, y, k = independent_design(seed)
-    X, nu, eps = unit(X), 0.05, 0.1
+@pytest.mark.parametrize("m", [0, 1])
+def test_promises_with_a_regularizer(seed, m):
+    """Of the contracted functions, if m features are forced."""
+    X, y, more = independent_design(seed)
+    X, nu, eps, d = unit(X), 0.05, 0.1, X.shape[1]
+    F = np.random.default_rng(seed).permutation(d)[:m].tolist()
+    free = [j for j in range(d) if j not in F]
+    more = min(more, len(free))
+    k = more + m
     f = (
         sl.spectral.GeneralizedRank(0.5),
         sl.spectral.SmoothedDifferentialEntropy(1.0),
         sl.spectral.SmoothedDifferentialEntropy(0.3, k=k),
         sl.spectral.SpectralVariance(k=k),
     )[seed % 4]
-    found = sl.guarantee_bounds(X, y, k, regularizer=f, nu=nu, eps=eps)
+    given = {"forced": F, "regularizer": f, "nu": nu}
+    found = sl.guarantee_bounds(X, y, k, **given, eps=eps)
     C = X.T @ X
 
     def g(S):
         return r2(X, y, S) + nu * f.value(C, S)
 
-    top = max(g(S) for S in subsets(range(X.shape[1]), 0, k))
-    ahead = sl.forward_regression(X, y, k, regularizer=f, nu=nu)
+    def gamma_of(S, rest, size):
+        """γ of R²(F ∪ ·) on the elements of `rest`."""
+        Q = np.linalg.qr(X[:, F])[0]
+        Z, z = X[:, rest] - Q @ (Q.T @ X[:, rest]), y - Q @ (Q.T @ y)
+        return ratio_by_definition(Z, z, [rest.index(j) for j in S], size)
+
+    top = max(g([*F, *S]) for S in subsets(free, 0, more))
+    ahead = sl.forward_regression(X, y, k, **given).support.tolist()
     (promise,) = found.of("FR on R² + νf")
-    gamma = ratio_by_definition(X, y, ahead.support, k)
-    assert promise.achieved.upper == pytest.approx(g(ahead.support) / top)
+    gamma = gamma_of(ahead[m:], free, more)
+    assert promise.achieved.upper == pytest.approx(g(ahead) / top)
     local, sharper, candidate = found.of("GLS")
     for bound in (promise, candidate):
         assert bound.applies
         assert bound.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-8)
-    rest = [j for j in range(X.shape[1]) if j not in ahead.support]
-    S2 = sl.forward_regression(X[:, rest], y, min(k, len(rest)), regularizer=f, nu=nu).support
-    both = min(ratio_by_definition(X, y, ahead.support, 2 * k), ratio_by_definition(X[:, rest], y, S2, 2 * k))
-    alpha = 4 + 4 * eps / k
+    both, rest = gamma_of(ahead[m:], free, 2 * more), [j for j in free if j not in ahead]
+    if rest:
+        inside, size = F + rest, m + min(more, len(rest))
+        S2 = sl.forward_regression(X[:, inside], y, size, **given | {"forced": range(m)}).support[m:]
+        both = min(both, gamma_of([inside[i] for i in S2], rest, 2 * more))
+    alpha = 4 + 4 * eps / more
     for bound, kappa in ((local, 1 - math.exp(-both / 2)), (sharper, both / 2)):
         assert bound.applies
         assert bound.lower == pytest.approx(kappa / (2 + kappa * alpha), abs=1e-8)
         assert bound.achieved.upper >= bound.lower
-    assert not sl.guarantee_bounds(X, y, k, regularizer=f, nu=nu, eps=k / 4).of("GLS")[0].applies
+    assert not sl.guarantee_bounds(X, y, k, **given, eps=more / 4).of("GLS")[0].applies
     assert not found.violated
 
 

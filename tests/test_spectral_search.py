@@ -11,10 +11,10 @@ from spectral_oracles import (
     NUS,
     REGULARIZERS,
     Table,
-    best_of,
     by_eigenvalues,
     designs,
     mask_of,
+    members,
     naive_forward,
     naive_local,
     r_squared,
@@ -32,16 +32,32 @@ from sparselin.spectral._searches import Climb
 from sparselin.spectral.objective import GrowingR2
 
 
+def contracted(table, F, free):
+    """The values of S ↦ table(F ∪ S) on subsets of the free elements."""
+    return [table[mask_of([*F, *(free[i] for i in members(A))])] for A in range(1 << len(free))]
+
+
+@st.composite
+def given_some(draw):
+    """X, y, F, which may be empty, and some of the other columns, at least one."""
+    X = draw(designs(max_d=6))
+    d = X.shape[1]
+    order, m = draw(st.permutations(range(d))), draw(st.integers(0, d - 1))
+    y = np.random.default_rng(draw(st.integers(0, 2**32))).integers(-3, 4, len(X)).astype(float)
+    return X, y, order[:m], sorted(order[m : draw(st.integers(m + 1, d))])
+
+
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @settings(max_examples=50)
-@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
-def test_forward_regression_takes_what_the_printed_algorithm_takes(f, X, seed, nu, data):
+@given(data=given_some(), nu=NUS, more=st.integers(1, 6))
+def test_forward_regression_takes_what_the_printed_algorithm_takes(f, data, nu, more):
+    X, y, F, _ = data
     d = X.shape[1]
-    k = data.draw(st.integers(1, d))
-    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
+    free, k = [j for j in range(d) if j not in F], min(len(F) + more, d)
     values, g = tables(X, y, f, nu)
-    found = sl.forward_regression(X, y, k, regularizer=f, nu=nu)
-    assert found.support.tolist() == naive_forward(g, k, (1 << d) - 1)
+    found = sl.forward_regression(X, y, k, regularizer=f, nu=nu, forced=F)
+    picks = naive_forward(contracted(g, F, free), k - len(F), (1 << len(free)) - 1)
+    assert found.support.tolist() == [*F, *(free[i] for i in picks)]
     prefixes = [0] + [mask_of(found.support[: j + 1]) for j in range(k)]
     assert found.value == pytest.approx(g[prefixes[-1]], rel=1e-7, abs=1e-7)
     assert found.r2 == pytest.approx(r_squared(X, y, found.support.tolist()), abs=1e-8)
@@ -52,41 +68,48 @@ def test_forward_regression_takes_what_the_printed_algorithm_takes(f, X, seed, n
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @pytest.mark.parametrize("variant", ["complete", "printed"])
-@settings(max_examples=30)
-@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
-def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, X, seed, nu, data):
-    d = X.shape[1]
-    U = sorted(data.draw(st.sets(st.integers(0, d - 1), min_size=1)))
-    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
-    values, g = tables(X, y, f, nu)
-    eps = data.draw(st.sampled_from([0.0, 0.1, 2.0]))
-    expected = naive_local(values, g, eps, mask_of(U), variant == "complete")
-    found = sl.local_search(X, y, regularizer=f, nu=nu, eps=eps, within=U, variant=variant)
+@settings(max_examples=40)
+@given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]))
+def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, data, nu, eps):
+    """Of the contracted function, if features are forced."""
+    X, y, F, U = data
+    whole = tables(X, y, f, nu)
+    values, g = (contracted(table, F, U) for table in whole)
+    full = len(values) - 1
+    expected = naive_local(values, g, eps, full, variant == "complete")
+    found = sl.local_search(X, y, regularizer=f, nu=nu, eps=eps, within=U, variant=variant, forced=F)
+    assert found.support[: len(F)].tolist() == F
     assert [name for name, _ in found.candidates] == ["S", "U∖S", "U"]
     assert [value for _, value in found.candidates] == pytest.approx([g[A] for A in expected], abs=1e-6)
-    assert g[mask_of(found.support)] == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-7)
-    assert found.value == pytest.approx(g[mask_of(found.support)], rel=1e-7, abs=1e-6)
-    start = nu * values[0]
-    assert start + found.gains.sum() == pytest.approx(found.value, abs=1e-6)
+    at = whole[1][mask_of(found.support)]
+    assert at == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-7)
+    assert found.value == pytest.approx(at, rel=1e-7, abs=1e-6)
+    assert nu * whole[0][0] + found.gains.sum() == pytest.approx(found.value, abs=1e-6)
+    if variant == "complete" and min(values) >= 0:
+        S, n, slack = expected[0], len(U), 1e-7 * max(values)
+        assert (2 + eps / n) * values[S] + values[full & ~S] >= max(values) - slack
+        assert found.value >= max(g) / (4 + eps / n) - slack
 
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @settings(max_examples=40)
-@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
-def test_greedy_local_search_is_the_best_of_its_three_sets(f, X, seed, nu, data):
-    d = X.shape[1]
-    k, full = data.draw(st.integers(1, min(d, 2))), (1 << d) - 1
-    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
-    values, g = tables(X, y, f, nu)
+@given(data=given_some(), nu=NUS, more=st.integers(0, 2))
+def test_greedy_local_search_is_the_best_of_its_three_sets(f, data, nu, more):
+    X, y, F, _ = data
+    free = [j for j in range(X.shape[1]) if j not in F]
+    k = min(max(more, not F), len(free))
+    values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
+    full = len(values) - 1
     S1 = mask_of(naive_forward(g, k, full))
     S2 = mask_of(naive_forward(g, k, full & ~S1))
-    inner = max(g[A] for A in naive_local(values, g, 0.1, S1, True))
-    found = sl.greedy_local_search(X, y, k, regularizer=f, nu=nu)
+    inner = max(g[A] for A in naive_local(values, g, 0.1, S1, True)) if k else g[0]
+    found = sl.greedy_local_search(X, y, len(F) + k, regularizer=f, nu=nu, forced=F)
     assert [name for name, _ in found.candidates] == ["S1", "S1'", "S2"]
     values = [value for _, value in found.candidates]
     assert values == pytest.approx([g[S1], inner, g[S2]], rel=1e-7, abs=1e-6)
     assert found.value == pytest.approx(max(g[S1], inner, g[S2]), rel=1e-7, abs=1e-6)
-    assert len(found.support) <= k
+    assert found.support[: len(F)].tolist() == F
+    assert len(found.support) <= len(F) + k
 
 
 def test_additions_alone_are_trapped_and_deletions_are_not():
@@ -192,15 +215,6 @@ def test_forward_regression_goes_on_where_g_falls(rng):
     assert len(found.support) == 8
     assert found.gains.min() < 0
     assert found.best_prefix == 1
-
-
-def test_forced_features_come_first_and_count(rng):
-    X, y = rng.standard_normal((12, 6)), rng.standard_normal(12)
-    f = GeneralizedRank(0.5)
-    found = sl.forward_regression(X, y, 3, regularizer=f, nu=0.1, forced=[4, 1])
-    assert found.support[:2].tolist() == [4, 1]
-    _values, g = tables(X, y, f, 0.1)
-    assert mask_of(found.support) == best_of([mask_of([4, 1, x]) for x in (0, 2, 3, 5)], g)
 
 
 @pytest.mark.parametrize(
