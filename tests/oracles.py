@@ -39,6 +39,17 @@ def lasso_kkt(X, y, coef, lam, S=()):
     return worst / np.abs(X.T @ y).max()
 
 
+def worst_kkt(path, X, y, S=()):
+    """The same for a path: at every knot, half-way between knots, and above the first, all at once."""
+    lam = np.concatenate([[1.5 * path.knots[0]], path.knots, (path.knots[1:] + path.knots[:-1]) / 2])
+    coef = path.at(lam)
+    c = (y - coef @ X.T) @ X
+    off = np.abs(c) - lam[:, None]
+    off[coef != 0] = np.abs(c - lam[:, None] * np.sign(coef))[coef != 0]
+    off[:, list(S)] = np.abs(c)[:, list(S)]
+    return off.max() / np.abs(X.T @ y).max()
+
+
 def objective(X, y, coef, lam, S=()):
     """½‖y − Xβ‖² + λ‖β_{S̄}‖₁."""
     penalized = np.abs(coef)

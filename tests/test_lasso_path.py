@@ -7,7 +7,7 @@ import scipy.sparse
 from fractional import dot, fractions
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracles import brute_force_lasso, lasso_kkt, objective, residual
+from oracles import brute_force_lasso, lasso_kkt, objective, residual, worst_kkt
 from sklearn.linear_model import lars_path
 from ties import DESIGNS, KINDS, tied
 
@@ -18,13 +18,6 @@ from sparselin.lasso.path import _path
 from sparselin.testing import integer_designs, tied_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def worst_kkt(path, X, y, S=()):
-    """At every knot, between the knots, and above the first."""
-    knots = path.knots
-    levels = [1.5 * knots[0], *knots, *(knots[1:] + knots[:-1]) / 2]
-    return max(lasso_kkt(X, y, path.at(lam), lam, S) for lam in levels)
 
 
 @given(SEEDS, st.integers(0, 3), st.sampled_from([(8, 20), (20, 8), (12, 12)]))
@@ -210,14 +203,11 @@ def exact_violation(X, y, coef, lam, S=()):
     r = [v - dot(row, beta) for v, row in zip(fractions(y), fractions(X), strict=True)]
     c = [dot(column, r) for column in fractions(X.T)]
     penalty = [Fraction(0) if j in S else Fraction(float(lam)) for j in range(len(beta))]
-    off = [
-        abs(v - p * (1 if b > 0 else -1)) if b else abs(v) - p
-        for v, b, p in zip(c, beta, penalty, strict=True)
-    ]
+    each = zip(c, beta, penalty, strict=True)
+    off = [abs(v - p * (1 if b > 0 else -1)) if b else abs(v) - p for v, b, p in each]
     norms = np.linalg.norm(X, axis=0)
-    allowed = 1e-4 * lam + 8 * (np.sqrt(len(y)) + 1) * 2.0**-52 * norms * (
-        np.linalg.norm(y) + norms @ np.abs(coef)
-    )
+    size = norms * (np.linalg.norm(y) + norms @ np.abs(coef))
+    allowed = 1e-4 * lam + 8 * (np.sqrt(len(y)) + 1) * 2.0**-52 * size
     return max(float(v) / a for v, a in zip(off, allowed, strict=True) if a > 0)
 
 

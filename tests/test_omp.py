@@ -150,13 +150,27 @@ def test_residual_is_a_residual_norm(rng, method):
         assert len(method(X, y * scale, 10, residual=norms[0], forced=[7]).support) == 1
 
 
-def test_statuses():
-    X = np.eye(4)[:, :2]
-    assert sl.omp(X, [1, 2, 0, 0], 2).status is Status.COMPLETED
-    assert sl.omp(np.c_[X, X], [1, 2, 0, 0], 3).status is Status.EXACT_FIT
-    assert sl.omp(np.c_[X, X], [1, 2, 3, 0], 3).status is Status.RANK_EXHAUSTED
-    assert sl.omp(X, [0, 0, 3, 0], 1).status is Status.NO_CORRELATION
-    assert sl.omp(X, [0, 0, 0, 0], 1).status is Status.EXACT_FIT
+# columns of np.eye(4, 6), of which the last two are zero; y, k, options and the end
+ENDS = [
+    ([0, 1], [1, 2, 0, 0], 2, {}, Status.COMPLETED),
+    ([0, 1], [1, 2, 0, 0], 2, {"tol": 1e-6}, Status.TOLERANCE),
+    ([0, 1], [0, 0, 0, 0], 1, {"tol": 0.0}, Status.TOLERANCE),
+    ([0, 1], [0, 0, 0, 0], 1, {}, Status.EXACT_FIT),
+    ([0, 1, 0, 1], [1, 2, 0, 0], 3, {}, Status.EXACT_FIT),
+    ([0, 1, 0, 1], [1, 2, 3, 0], 3, {}, Status.RANK_EXHAUSTED),
+    ([4, 5], [1, 2, 0, 0], 2, {}, Status.RANK_EXHAUSTED),
+    ([0, 1], [0, 0, 3, 0], 1, {}, Status.NO_CORRELATION),
+]
+
+
+@pytest.mark.parametrize(("J", "y", "k", "options", "status"), ENDS)
+@pytest.mark.parametrize("unit", [1, 1j])
+def test_statuses(J, y, k, options, status, unit):
+    X = np.eye(4, 6)[:, J] * np.array(unit) ** (1 + np.arange(len(J)) // 2)
+    for method in (sl.omp, sl.ols):
+        assert method(X, y, k, **options).status is status
+    for N in (1, 40):
+        assert set(sl.batch_omp(X, np.outer(y, np.ones(N)), k, **options).status) == {status}
 
 
 @METHODS
