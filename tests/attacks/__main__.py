@@ -35,11 +35,7 @@ def arguments():
     add("--family", action="append", choices=sorted(FAMILIES), help="this one alone; may be given again")
     add("--method", action="append", choices=sorted(ATTACKS), help="this one alone; may be given again")
     add("--seed", type=int, help="of the first designs, the next following; printed, fresh by default")
-    add(
-        "--cases",
-        type=int,
-        help="at most this number of designs of each family: --seed N --cases 1 repeats one",
-    )
+    add("--cases", type=int, help="at most this number of designs of each family; 1 with --seed repeats one")
     add("--dry", action="store_true", help="do not shrink failures, nor write them down as tests")
     return parser.parse_args()
 
@@ -88,9 +84,8 @@ def report(count, families, methods):
                 verdicts[kind] += number
         calls = sum(verdicts.values())
         share = f"{100 * verdicts[UNDECIDED] / calls:.2f} %" if calls else "–"
-        say(
-            f"{name:>24} {calls:>8}" + "".join(f" {verdicts[kind]:>9}" for kind in VERDICTS) + f" {share:>10}"
-        )
+        kinds = "".join(f" {verdicts[kind]:>9}" for kind in VERDICTS)
+        say(f"{name:>24} {calls:>8}{kinds} {share:>10}")
 
     say("\n" + " " * 25 + "   calls" + "".join(f" {kind:>9}" for kind in VERDICTS) + "  undecided")
     for family in families:

@@ -32,15 +32,20 @@ def response(rng, X):
     kind, n = rng.integers(3), len(X)
     if kind == 0:
         return rng.standard_normal(n)
-    signal = X[:, rng.choice(X.shape[1], min(3, X.shape[1]), replace=False)] @ rng.standard_normal(
-        min(3, X.shape[1])
-    )
+    k = min(3, X.shape[1])
+    signal = X[:, rng.choice(X.shape[1], k, replace=False)] @ rng.standard_normal(k)
     return signal + (0.1 * rng.standard_normal(n) * np.abs(signal).max() if kind == 1 else 0)
 
 
 def small(rng, n):
     """Small integers."""
     return rng.integers(-3, 4, n).astype(float)
+
+
+def unit(X):
+    """X with columns of length 1, or 0."""
+    norms = np.linalg.norm(X, axis=0)
+    return X / np.where(norms > 0, norms, 1)
 
 
 def gaussian(rng, n, d):
@@ -116,17 +121,14 @@ def wide(rng, n, d):
 def normalized(rng, n, d):
     """Small integers in unit columns: ties to rounding."""
     X, y, _ = ties(rng, n, d)
-    norms = np.linalg.norm(X, axis=0)
-    return X / np.where(norms > 0, norms, 1), y, []
+    return unit(X), y, []
 
 
 def single(rng, n, d):
     """float32 of another family, sometimes with columns of length 1 but for rounding."""
     make = [gaussian, low_rank, ties, copies, clusters, scaled][rng.integers(6)]
     X, y, forced = make(rng, n, d)
-    if rng.random() < 0.3:
-        norms = np.linalg.norm(X, axis=0)
-        X = X / np.where(norms > 0, norms, 1)
+    X = unit(X) if rng.random() < 0.3 else X
     return X.astype(np.float32), y.astype(np.float32), forced
 
 

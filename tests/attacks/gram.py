@@ -47,9 +47,8 @@ def gram_omp(sl, case):
     if status == "COMPLETED":
         claim(len(support) == k, f"COMPLETED with {len(support)} of {k}")
     elif status == "EXACT_FIT":
-        claim(
-            end.r <= C * math.sqrt(EPS) * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}"
-        )
+        near_zero = end.r <= C * math.sqrt(EPS) * end.sy
+        claim(near_zero, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}")
     elif status in ("NO_CORRELATION", "RANK_EXHAUSTED"):
         e = errors(end, kappa)
         left = [j for j in certain(end) if abs(end.c[j]) > e[j] or status == "RANK_EXHAUSTED"]
@@ -84,10 +83,9 @@ def gram_path(sl, case):
     if unit <= TELLING:
         exact = Reduced(X, y, path.coef, path.knots, S)
         t, j = np.unravel_index(np.argmax(exact.off - unit * exact.raw), exact.off.shape)
-        words = (
-            f"at λ = {path.knots[t]} (of {path.knots[0]}) the KKT conditions fail by {exact.off[t, j]:.3g}"
-        )
-        claim(exact.off[t, j] <= unit * exact.raw[t, j], f"{words} at {j}; {unit * exact.raw[t, j]:.3g} may")
+        off, most = exact.off[t, j], unit * exact.raw[t, j]
+        words = f"at λ = {path.knots[t]} (of {path.knots[0]}) the KKT conditions fail by {off:.3g} at {j}"
+        claim(off <= most, f"{words}; {most:.3g} may")
     return UNDECIDED if path.status.name == "BEYOND_PRECISION" else None
 
 

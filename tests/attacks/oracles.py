@@ -176,6 +176,7 @@ class Step:
         self.c = np.array([number(q) for q in self.exact])
         self.z = np.array([root(q) for q in self.square[:d]])
         self.s, self.sy, self.r = size[:d], size[d], root(self.square[d])
+        self.off = C * design.eps * self.sy  # what rounding moves r by
         self.error = self.s * self.r + self.z * self.sy + math.sqrt(design.n) * self.z * self.r
         # in the span of S to rounding: such a column may count as being there
         self.spanned = self.z <= C * design.eps * self.s
@@ -184,11 +185,15 @@ class Step:
             values *= self.factor
         self.seen = [j for j in self.free if not self.spanned[j]]
 
+    @property
+    def square_off(self):
+        """Return what rounding moves ‖r‖² by."""
+        return self.off * (2 * self.r + self.off)
+
     def dot(self, i, j):
         """H_ij, y being column d."""
-        return self.unit * sum(
-            (a * b for a, b in zip(self.columns[i], self.columns[j], strict=True)), fmpz(0)
-        )
+        pairs = zip(self.columns[i], self.columns[j], strict=True)
+        return self.unit * sum((a * b for a, b in pairs), fmpz(0))
 
     def e(self, eps=None):
         unit = C * (self.design.eps if eps is None else eps)

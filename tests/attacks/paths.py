@@ -21,9 +21,13 @@ def asked(case):
 
 
 def near(claimed, true, error, words):
-    claim(
-        abs(float(claimed) - true) <= error, f"{words} is {true!r}, claimed {float(claimed)!r} (±{error:.1e})"
-    )
+    claimed = float(claimed)
+    claim(abs(claimed - true) <= error, f"{words} is {true!r}, claimed {claimed!r} (±{error:.1e})")
+
+
+def correlated(step):
+    """Return the columns whose correlation with r is certainly not zero."""
+    return [j for j in step.seen if abs(step.c[j]) > step.e()[j]]
 
 
 def judge_end(exact, path, k, tol=0.0):
@@ -34,14 +38,13 @@ def judge_end(exact, path, k, tol=0.0):
         claim(len(support) == k, f"COMPLETED with {len(support)} of {k}")
     elif status == "TOLERANCE":
         within = tol * exact.at(exact.base).r
-        claim(end.r <= within + C * exact.eps * end.sy, f"TOLERANCE, but ‖r‖ = {end.r:.3g} > {within:.3g}")
+        claim(end.r <= within + end.off, f"TOLERANCE, but ‖r‖ = {end.r:.3g} > {within:.3g}")
     elif status == "EXACT_FIT":
-        claim(end.r <= C * exact.eps * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}")
+        claim(end.r <= end.off, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}")
     elif status == "NO_CORRELATION":
-        left = [j for j in end.seen if abs(end.c[j]) > end.e()[j]]
-        claim(
-            not left, f"NO_CORRELATION after {support}, but c = {end.c[left]} at {left} (e = {end.e()[left]})"
-        )
+        left = correlated(end)
+        words = f"NO_CORRELATION after {support}, but c = {end.c[left]} at {left} (e = {end.e()[left]})"
+        claim(not left, words)
     elif status == "RANK_EXHAUSTED":
         claim(not end.seen, f"RANK_EXHAUSTED, but {end.seen} are independent: ‖z‖ = {end.z[end.seen]}")
     else:
@@ -54,10 +57,13 @@ def judge_end(exact, path, k, tol=0.0):
     return UNDECIDED if status == "BEYOND_PRECISION" else None
 
 
+def judge_norm(norm, step, words="‖r‖"):
+    near(norm, step.r, step.off + step.design.eps * step.r, words)
+
+
 def judge_norms(exact, path):
     for t, norm in enumerate(path.residual_norm.tolist()):
-        step = exact.at(path.support[:t].tolist())
-        near(norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, f"‖r‖ after {t} picks")
+        judge_norm(norm, exact.at(path.support[:t].tolist()), f"‖r‖ after {t} picks")
 
 
 def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
@@ -71,10 +77,8 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
     rival = max((size[j] for j in T if step.spanned[j]), default=0.0)
     true = max(step.top, rival)
     missing = {j for j in step.tied if size[j] >= rival} - set(T)
-    claim(
-        not missing,
-        f"{words}: T = {T} lacks {sorted(missing)}, |c| = {size[list(missing | set(T))]}, λ* = {true}",
-    )
+    lacking = f"{words}: T = {T} lacks {sorted(missing)}, |c| = {size[list(missing | set(T))]}, λ* = {true}"
+    claim(not missing, lacking)
     slack = e + e[list(step.tied)].max(initial=0)
     extra = [j for j in T if size[j] < true - slack[j]]
     claim(not extra, f"{words}: {extra} in T = {T}, |c| = {size[extra]}, λ* = {true}")
@@ -137,7 +141,7 @@ def judge_omp(exact, path, k, forced, tol=0.0):
     for t, step, pick, T, words in each_pick(exact, path, forced):
         judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), exact.double, words, spread)
         claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
-        claim(step.r >= tol * exact.at(exact.base).r - C * exact.eps * step.sy, f"{words}: ‖r‖ is below tol")
+        claim(step.r >= tol * exact.at(exact.base).r - step.off, f"{words}: ‖r‖ is below tol")
     judge_norms(exact, path)
     return judge_end(exact, path, k, tol)
 
@@ -152,27 +156,18 @@ def judge_positive(exact, path, k, forced, tol):
         step = nonnegative(exact, forced, S[len(forced) : t])
         if step is None:  # rounding may change P from here on
             return None
-        near(
-            path.residual_norm[t],
-            step.r,
-            C * exact.eps * step.sy + exact.eps * step.r,
-            f"‖r‖ after {t} picks",
-        )
+        judge_norm(path.residual_norm[t], step, f"‖r‖ after {t} picks")
         words, within = f"step {t} of {S}", tol * exact.at(exact.base).r
         if t < len(S):
             judge_correlation(step, path.ties[t], path.lam_star[t], None, exact.double, words)
             claim(S[t] in lowest(step, path.ties[t]), f"{words}: picked {S[t]} of T = {path.ties[t]}")
-            claim(step.r >= within - C * exact.eps * step.sy, f"{words}: ‖r‖ is below tol")
+            claim(step.r >= within - step.off, f"{words}: ‖r‖ is below tol")
     left = [j for j in step.seen if step.c[j] > step.e()[j]]
     claim(status != "COMPLETED" or len(S) == k, f"COMPLETED with {len(S)} of {k}")
-    claim(
-        status not in ("NO_CORRELATION", "RANK_EXHAUSTED") or not left,
-        f"{status} after {S}, but c > 0 at {left}",
-    )
-    claim(status != "EXACT_FIT" or step.r <= C * exact.eps * step.sy, f"EXACT_FIT, but ‖r‖ = {step.r}")
-    claim(
-        status != "TOLERANCE" or step.r <= within + C * exact.eps * step.sy, f"TOLERANCE, but ‖r‖ = {step.r}"
-    )
+    ended = status in ("NO_CORRELATION", "RANK_EXHAUSTED")
+    claim(not (ended and left), f"{status} after {S}, but c > 0 at {left}")
+    claim(status != "EXACT_FIT" or step.r <= step.off, f"EXACT_FIT, but ‖r‖ = {step.r}")
+    claim(status != "TOLERANCE" or step.r <= within + step.off, f"TOLERANCE, but ‖r‖ = {step.r}")
     coef = path.dense_coef()
     claim((coef[[j for j in S if j not in forced]] >= 0).all(), f"a coefficient of {S} is negative")
     return UNDECIDED if status == "BEYOND_PRECISION" else None
@@ -218,12 +213,8 @@ def ols(sl, case):
     exact = known(case)
     path, k, S = answer(case, exact, sl.ols, asked(case))
     for t, step, pick, T, words in each_pick(exact, path, S):
-        near(
-            path.lam_star[t],
-            abs(step.c[pick]),
-            step.e()[pick] + exact.eps * abs(step.c[pick]),
-            f"{words}: |c|",
-        )
+        size = abs(step.c[pick])
+        near(path.lam_star[t], size, step.e()[pick] + exact.eps * size, f"{words}: |c|")
         judge_fall(step, T, words)
         claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
     judge_norms(exact, path)
@@ -289,25 +280,23 @@ def first_entry(sl, case):
     step = exact.at((*exact.base, *case.forced))
     X, y, options = data(case)
     entry = call(case, sl.first_entry, X, y, forced=case.forced, **options)
-    near(entry.residual_norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, "‖r‖")
+    judge_norm(entry.residual_norm, step)
     status = entry.status.name
     if status == "BEYOND_PRECISION":
         return UNDECIDED
     if status != "COMPLETED":
-        left = [j for j in step.seen if abs(step.c[j]) > step.e()[j]]
+        left = correlated(step)
         claim(entry.lam_star == 0 and not left, f"{status}, but c = {step.c[left]} at {left}")
-        claim(status != "EXACT_FIT" or step.r <= C * exact.eps * step.sy, f"EXACT_FIT, but ‖r‖ = {step.r}")
+        claim(status != "EXACT_FIT" or step.r <= step.off, f"EXACT_FIT, but ‖r‖ = {step.r}")
         claim(status != "RANK_EXHAUSTED" or not step.seen, f"RANK_EXHAUSTED, but {step.seen} are independent")
         return None
     T = entry.tied
     judge_correlation(step, T, entry.lam_star, None, None, "first entry")
     claim(entry.window_lower <= entry.proof_lower <= entry.lam_star, "λ₂ ≤ λ₀ ≤ λ* fails")
     claim(tuple(np.array(T)[entry.direction > 0]) == entry.active, "v is not positive exactly on A(S)")
-    known_to_sign = [i for i, j in enumerate(T) if abs(step.c[j]) > step.e()[j]]
-    claim(
-        (entry.signs == np.sign(step.c[list(T)]))[known_to_sign].all(),
-        f"signs {entry.signs}, c {step.c[list(T)]}",
-    )
+    c = step.c[list(T)]
+    certain = np.abs(c) > step.e()[list(T)]
+    claim((entry.signs == np.sign(c))[certain].all(), f"signs {entry.signs}, c {c}")
     solution = judge_active(step, T, entry.active, "first entry")
     if solution is not None:
         judge_direction(step, T, entry)
@@ -326,11 +315,8 @@ def judge_direction(step, T, entry):
     unit = C * step.design.eps * math.sqrt(step.design.n)
     error = unit * (s * (z @ v) + z * (s @ v)) + unit
     rate = H @ v
-    on = v > 0
-    claim(
-        (rate >= 1 - error).all() and (np.abs(rate - 1) <= error)[on].all(),
-        f"v = {v} gives Hv = {rate}, not ≥ 1 with equality on A(S) (±{error})",
-    )
+    right = (rate >= 1 - error).all() and (np.abs(rate - 1) <= error)[v > 0].all()
+    claim(right, f"v = {v} gives Hv = {rate}, not ≥ 1 with equality on A(S) (±{error})")
 
 
 def judge_window(step, T, entry, solution):
@@ -358,10 +344,8 @@ def judge_window(step, T, entry, solution):
             low.append(2 * lam / (1 + number(g)) * (1 - 1e-6))
             high.append(2 * lam / (1 + number(g)) * (1 + 1e-6))
     claimed, slack = lam - entry.window_lower, 4 * step.e().max() + unit * lam
-    claim(
-        min(low) - slack <= claimed <= min(high) + slack,
-        f"λ* − λ₂ lies in [{min(low)}, {min(high)}], claimed {claimed} (λ* = {lam})",
-    )
+    words = f"λ* − λ₂ lies in [{min(low)}, {min(high)}], claimed {claimed} (λ* = {lam})"
+    claim(min(low) - slack <= claimed <= min(high) + slack, words)
 
 
 def lasso_path(sl, case):

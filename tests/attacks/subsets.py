@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 
 from .options import arguments, data, translated
 from .oracles import C, Design, definiteness, number, objective, residual, root
-from .paths import answer, asked, error_of_fall, judge_end, judge_kkt, known, near
+from .paths import answer, asked, error_of_fall, judge_end, judge_kkt, judge_norm, known, near
 from .run import UNDECIDED, call, claim
 
 # The error that intervals of R², a number in [0, 1], and quotients of R² may have besides their own bounds.
@@ -35,15 +35,13 @@ def level(case):
 def judge_residual(exact, S, claimed, words):
     """‖P_S^⊥y‖², r erring by u·s_y."""
     step = exact.at(S)
-    off = C * exact.eps * step.sy
-    near(claimed, step.r**2, off * (2 * step.r + off) + 4 * exact.eps * step.r**2, words)
+    near(claimed, step.r**2, step.square_off + 4 * exact.eps * step.r**2, words)
 
 
 def judge_r2(exact, S, claimed, words="R²"):
     all_, step = exact.at(exact.base), exact.at(S)
-    if all_.r > C * exact.eps * all_.sy:
-        off = C * exact.eps * step.sy
-        error = (off * (2 * step.r + off) + C * exact.eps * all_.sy * all_.r) / all_.r**2 + 8 * exact.eps
+    if all_.r > all_.off:
+        error = (step.square_off + all_.off * all_.r) / all_.r**2 + 8 * exact.eps
         near(claimed, number(1 - step.square[-1] / all_.square[-1]), error, f"{words} of {list(S)}")
 
 
@@ -69,14 +67,12 @@ def batch_omp(sl, case):
             if step.seen:
                 e = step.e()
                 low = number(step.lam) - e[pick] - e[list(step.tied)].max(initial=0)
-                claim(
-                    abs(step.c[pick]) >= low, f"{words}: |c| = {abs(step.c[pick])}, λ* = {number(step.lam)}"
-                )
+                correlation = abs(step.c[pick])
+                claim(correlation >= low, f"{words}: |c| = {correlation}, λ* = {number(step.lam)}")
                 passed = not step.spanned[pick] and certainly_above(step, pick, step.tied)
                 claim(not passed, f"{words}: T = {step.tied}")
         end = exact.at(S)
-        off = C * exact.eps * end.sy + exact.eps * end.r
-        near(batch.residual_norm[i] / abs(scale), end.r, off, f"signal {i}: ‖r‖")
+        judge_norm(batch.residual_norm[i] / abs(scale), end, f"signal {i}: ‖r‖")
         coef = np.zeros(exact.d)
         coef[S] = batch.coef[i, :size] / scale
         path = SimpleNamespace(status=batch.status[i], support=np.array(S, int), dense_coef=lambda c=coef: c)
@@ -187,16 +183,13 @@ def best_subset(sl, case):
     certain = [A for A in sets(rest, 0, k - len(first)) if not exact.doubtful((*first, *A))]
     best = max(certain, key=lambda A: exact.explained_by((*first, *A)), default=())
     best = exact.at((*first, *best))
-    off = C * exact.eps * best.sy
-    room = off * (2 * best.r + off) + 1e-12 * number(square)
+    room = best.square_off + 1e-12 * number(square)
     words = f"‖r‖² of {best.S} is {best.r**2}, ‖y‖² = {number(square)}"
     claim(found.lower_bound <= best.r**2 * (1 + 8 * exact.eps), f"{words}, lower_bound {found.lower_bound}")
     if not found.optimal:  # as was asked, where there is a limit
         return None if limit else UNDECIDED
-    claim(
-        exact.at(S).r ** 2 <= best.r**2 + room + 1e-10 * number(square),
-        f"{words}, optimal {S}: {found.residual}",
-    )
+    most = best.r**2 + room + 1e-10 * number(square)
+    claim(exact.at(S).r ** 2 <= most, f"{words}, optimal {S}: {found.residual}")
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
     claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {len(S)} of {k}")
@@ -223,14 +216,12 @@ def swaps(sl, case):
         claim(lower < higher, f"{words}: ‖r‖² of {after} is not below that of {before}")
     if rule == "exact":
         here = exact.at(S)
-        off = C * exact.eps * here.sy
-        room = off * (2 * here.r + off) + 2e-12 * number(exact.at(exact.base).square[-1])
+        room = here.square_off + 2e-12 * number(exact.at(exact.base).square[-1])
         for i, j in itertools.product(set(S) - set(first), set(rest) - set(S)):
             T = sorted({*S, j} - {i})
             if not exact.doubtful(T):
                 there = exact.at(T)
-                off = C * exact.eps * there.sy
-                most = there.r**2 + off * (2 * there.r + off) + room
+                most = there.r**2 + there.square_off + room
                 claim(here.r**2 <= most, f"{words}: {i} → {j} lowers ‖r‖² from {here.r**2} to {there.r**2}")
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
@@ -278,9 +269,7 @@ def exact_ratio(exact, U, k, doubtful=False):
             if joint <= 0 or (not doubtful and exact.doubtful((*L, *A))):
                 continue
             small = not doubtful and joint < square * fmpq(1, 10**10)
-            if small and (
-                joint < square * fmpq(1, 10**24) or root(joint) <= C * exact.eps * exact.at((*L, *A)).sy
-            ):
+            if small and (joint < square * fmpq(1, 10**24) or root(joint) <= exact.at((*L, *A)).off):
                 continue
             gamma = sum((exact.explained_by((*L, j)) - low for j in A), fmpq(0)) / joint
             if gamma < least[0]:
@@ -314,16 +303,11 @@ def guarantee_bounds(sl, case):
     if not exact.square[-1]:
         return None
     # of float32 data a method may take a column for dependent or not: what is best lies between
-    chosen = sets(range(exact.d), 0, k)
-    r2 = {
-        S: number(exact.explained_by(S) / exact.square[-1])
-        for S in chosen
-        if not exact.doubtful(S, exact.double)
-    }
+    chosen = (S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S, exact.double))
+    r2 = {S: number(exact.explained_by(S) / exact.square[-1]) for S in chosen}
     low, high = max(r2[S] for S in r2 if not exact.doubtful(S)), max(r2.values())
     best = exact.at(max(r2, key=r2.get))
-    off = C * exact.eps * best.sy
-    room = R2 + off * (2 * best.r + off) / exact.length[-1] ** 2
+    room = R2 + best.square_off / exact.length[-1] ** 2
     judge_interval(found.best, low, high, room, "best")
     if low < 1e-12:
         return None
@@ -346,10 +330,8 @@ def guarantee_bounds(sl, case):
 def judge_interval(interval, low, high, room, words):
     """It holds a number between low and high, but for its own rounding and the room given."""
     room = room + 2 * interval.rounding
-    claim(
-        interval.lower - room <= high and low <= interval.upper + room,
-        f"{words} is {high}, claimed {interval}",
-    )
+    holds = interval.lower - room <= high and low <= interval.upper + room
+    claim(holds, f"{words} is {high}, claimed {interval}")
 
 
 def certify(sl, case):
@@ -402,10 +384,8 @@ def spectral(sl, case):
         M = fmpq_mat(len(S), len(S), [first.dot(i, j) + (shift if i == j else 0) for i in S for j in S])
         return r2 + nu * (empty + (log2(M.det()) if S else 0.0))
 
-    off = (
-        C * exact.eps * math.sqrt(exact.n) * nu * (2 * float(np.sum(exact.length[:-1] ** 2)) / delta + empty)
-    )
-    return f, nu, g, off + R2
+    off = nu * (2 * float(np.sum(exact.length[:-1] ** 2)) / delta + empty)
+    return f, nu, g, C * exact.eps * math.sqrt(exact.n) * off + R2
 
 
 def log2(q):
@@ -424,14 +404,14 @@ def spectral_forward(sl, case):
     options |= {"regularizer": f, "nu": nu, "forced": case.forced}
     found = call(case, sl.forward_regression, X, y, k, **options)
     S = found.support.tolist()
-    slack = off + max((C * exact.eps * exact.at(S[:t]).sy for t in range(len(S) + 1)), default=0)
+    slack = off + max((exact.at(S[:t]).off for t in range(len(S) + 1)), default=0)
     near(found.value, g(S), slack, f"g({S})")
     for t in range(len(case.forced), len(S)):
         values = {
             j: g([*S[:t], j]) for j in range(exact.d) if j not in (*exact.base, *S[:t]) and exact.square[j]
         }
         best = max(values, key=values.get)
-        claim(values[S[t]] >= values[best] - 4 * slack - 4 * C * exact.eps * exact.at([*S[:t], best]).sy,
+        claim(values[S[t]] >= values[best] - 4 * slack - 4 * exact.at([*S[:t], best]).off,
               f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
 
 
@@ -444,13 +424,12 @@ def local_search(sl, case):
     for search, args in ((sl.local_search, {}), (sl.greedy_local_search, {"k": asked(case)})):
         found = call(case, search, case.given(), case.y, regularizer=f, nu=nu, eps=0.1, **args)
         S = found.support.tolist()
-        slack = off + C * exact.eps * exact.at(S).sy
+        slack = off + exact.at(S).off
         near(found.value, g(S), slack, f"g({S})")
         if not args:
             best = max(g(A) for A in sets(range(exact.d), 0, exact.d) if not exact.doubtful(A))
-            claim(
-                (4 + 0.1 / exact.d) * (found.value + slack) >= best, f"g({S}) = {found.value}, max g = {best}"
-            )
+            most = (4 + 0.1 / exact.d) * (found.value + slack)
+            claim(most >= best, f"g({S}) = {found.value}, max g = {best}")
     return None
 
 
@@ -471,10 +450,8 @@ def regularized_bounds(sl, case):
     true = g(ahead.support.tolist()) / top
     for bound in found.bounds:
         if bound.algorithm.startswith("FR on"):
-            claim(
-                not bound.applies or true >= bound.lower - R2 - off / top,
-                f"{bound.lower} promised, {true} achieved",
-            )
+            kept = not bound.applies or true >= bound.lower - R2 - off / top
+            claim(kept, f"{bound.lower} promised, {true} achieved")
             if true >= 0:  # a negative value is reported as 0
                 judge_interval(bound.achieved, true * top / high, true, 1e-14, "achieved of g")
     return UNDECIDED if any(bound.achieved.rounding > WIDE for bound in found.bounds) else None

@@ -184,9 +184,8 @@ def test_a_failure_is_shrunk_and_written_down(tmp_path, monkeypatch):
     assert small.X.shape == (3, 2)
     assert (small.forced, small.form) == ((), "C")
     for dtype in (np.float64, np.float32):
-        small = dataclasses.replace(
-            small, X=small.X.astype(dtype), y=small.y.astype(dtype), options=("weights",)
-        )
+        arrays = {"X": small.X.astype(dtype), "y": small.y.astype(dtype)}
+        small = dataclasses.replace(small, **arrays, options=("weights",))
         again = run.read(run.write_down(small, "words"))
         assert (again.X == small.X).all()
         assert (again.y == small.y).all()
