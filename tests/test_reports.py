@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import invoke
+from house import files
 
-import sparselin
 from proofs_checks.experiments.diversity.command import diversity
+from sparselin.studies.common import folder as place
 from sparselin.studies.common.group import COMMANDS, cli
 
 GOOD = "a,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
@@ -34,13 +35,11 @@ WORK = {
 }
 
 
-def invoke(*arguments):
-    """The exit status of a command, and its output in one line."""
-    command, *rest = [str(argument) for argument in arguments]
-    called = (diversity, rest) if command == "diversity" else (cli, [command, *rest])
-    result = CliRunner().invoke(*called)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
+def call(command, *arguments, **options):
+    """Call a command of `sparselin`, or the study of diversity, which is one by itself."""
+    if command == "diversity":
+        return invoke(*arguments, command=diversity, **options)
+    return invoke(command, *arguments, **options)
 
 
 def contents(folder):
@@ -70,17 +69,10 @@ def line_of(name, tables):
 def report(request, tables, tmp_path_factory):
     """A command, its line, a folder with its report, and how its files are written again."""
     folder = tmp_path_factory.mktemp("report") / "earlier"
-    line, written = line_of(request.param, tables), []
+    line, written, whole = line_of(request.param, tables), [], place.write
     with pytest.MonkeyPatch.context() as patch:
-        try:
-            from sparselin.studies.common import folder as place
-
-            whole = place.write
-            patch.setattr(place, "write", lambda *given: written.append(given) or whole(*given))
-        except ImportError:
-            pass
-        code, words = invoke(*line, "--output", folder)
-    assert code in (0, 1), words
+        patch.setattr(place, "write", lambda *given: written.append(given) or whole(*given))
+        call(*line, "--output", folder, exit_code=(0, 1))
     return request.param, line, folder, written
 
 
@@ -124,8 +116,7 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
                 folder.mkdir(parents=True)
             put_in_the_way(folder / file, kind, outside)
             before = contents(place)
-            code, words = invoke(*line, "--output", folder)
-            assert code == 2, (file, where, words)
+            words = call(*line, "--output", folder, exit_code=2)
             assert f"would overwrite {file}" in words
             assert "choose another folder, or move the file away" in words
             assert contents(place) == before
@@ -133,8 +124,6 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=type)
 def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypatch):
-    from sparselin.studies.common import folder as place
-
     earlier, ((_, results, files),) = report[2:]
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
@@ -163,8 +152,6 @@ def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypat
 
 
 def test_the_report_that_is_replaced_goes_and_other_files_stay(report, tmp_path):
-    from sparselin.studies.common import folder as place
-
     earlier, ((_, results, files),) = report[2:]
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
@@ -183,16 +170,15 @@ def test_a_command_writes_where_it_has_written(report, tmp_path):
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
     os.utime(folder / "results.json", (0, 0))
-    assert invoke(*line, "--output", folder)[0] in (0, 1)
+    call(*line, "--output", folder, exit_code=(0, 1))
     assert (folder / "results.json").stat().st_mtime > 0
     assert {path.name for path in folder.iterdir()} == {path.name for path in earlier.iterdir()}
 
 
 def test_only_one_module_writes_files_of_reports():
     """And the writers of the command line's own files: none."""
-    root = Path(sparselin.__file__).parent
     writes = r"write_(text|bytes)\(|open\(\"[wax]|savez\w*\((?!buffer)|savefig\((?!png|svg)"
-    for path in [*(root / "reports").glob("*.py"), *(root / "cli").glob("*.py")]:
+    for path in files("sparselin/studies"):
         assert path.name == "folder.py" or not re.search(writes, path.read_text("utf-8")), path
 
 
@@ -239,9 +225,8 @@ def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
             given = Path(os.path.relpath(at)) if way == "relative" else at
             more = ["select", tables / "t.parquet", "--k", "1", "--one-pass", "--checkpoint", given]
         else:
-            suffix, options = (
-                (".csv", ["--k", "1"]) if line != "one pass" else (".parquet", LINES[line].split()[2:])
-            )
+            one_pass = (".parquet", LINES["one pass"].split()[2:])
+            suffix, options = one_pass if line == "one pass" else (".csv", ["--k", "1"])
             if not file.endswith(suffix):  # by a link, which has the ending
                 at.write_bytes((tables / f"t{suffix}").read_bytes())
                 (given := mine.with_suffix(suffix)).unlink(missing_ok=True)
@@ -260,16 +245,13 @@ def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
             output.unlink(missing_ok=True)
             output.symlink_to(folder)
         before = contents(tmp_path)
-        code, words = invoke(*more, "--output", output)
-        assert code == 2, words
+        words = call(*more, "--output", output, exit_code=2)
         assert "is an input of this run, and the report would overwrite it" in words
         assert contents(tmp_path) == before
         at.unlink(missing_ok=True)
 
 
 def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
-    from sparselin.studies.common import folder as place
-
     name, _, earlier, _ = report
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
@@ -291,8 +273,7 @@ def test_an_empty_name_is_an_error(name, tables, tmp_path, monkeypatch):
     given = {"select": [tables / "t.csv"]}.get(name, [])
     options = [param.opts[0] for param in cli.get_command(None, name).params]
     for option in {"--output", "--folder", "--counterexamples", "--checkpoint"} & set(options):
-        code, words = invoke(name, *given, option, "")
-        assert code == 2
+        words = call(name, *given, option, "", exit_code=2)
         assert f"Invalid value for '{option}': the name is empty" in words
     assert not list(tmp_path.iterdir())
 
@@ -306,8 +287,7 @@ def test_an_empty_name_is_an_error(name, tables, tmp_path, monkeypatch):
 )  # fmt: skip
 def test_a_results_json_of_something_else_is_refused(text, tables, tmp_path):
     (tmp_path / "results.json").write_bytes(text.encode("latin-1"))
-    code, words = invoke(*line_of("select", tables), "--output", tmp_path)
-    assert code == 2
+    words = call(*line_of("select", tables), "--output", tmp_path, exit_code=2)
     assert "would overwrite results.json" in words
     assert (tmp_path / "results.json").read_bytes() == text.encode("latin-1")
 

@@ -162,12 +162,30 @@ def test_the_answer_has_the_names_of_the_columns(tmp_path):
     path = written(tmp_path, "age,height,weight in kg,price\n" + rows)
     output = invoke("guarantee", "--design", path, "--k", "1")
     share = 30 * (X[:, 1] + 5).mean() ** 2 / np.sum((X[:, 1] + 5) ** 2)
-    assert (
-        f"30 rows, 3 columns; target: price. R² is not centred; the mean of y explains {share:.1%}" in output
-    )
+    words = f"30 rows, 3 columns; target: price. R² is not centred; the mean of y explains {share:.1%}"
+    assert words in output
     best = np.argmax((X.T @ (X[:, 1] + 5)) ** 2 / (X**2).sum(axis=0))
     assert f"best subset: {['age', 'height', 'weight in kg'][best]}: R²" in output
     assert "OMP reaches " in output
+    assert invoke("guarantee", "--design", path, "--k", "1", "--target", "age") != output
+    assert "no column 'cost'" in invoke("guarantee", "--design", path, "--target", "cost", exit_code=2)
+    assert invoke("verify", "--design", path, "--steps", "2").count("agrees") == 2
+
+
+@pytest.mark.parametrize("command", ["verify", "guarantee"])
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"X": np.eye(2)}, "must be an .npz with X (n, d) and y (n,)"),
+        ({"X": np.full((2, 2), np.nan), "y": np.ones(2)}, "X must be finite"),
+        ({"X": np.eye(2), "y": np.ones(3)}, "y must have 2 entries"),
+    ],
+)
+def test_a_wrong_design_is_a_usage_error(tmp_path, command, arrays, words):
+    np.savez(tmp_path / "x.npz", **arrays)
+    output = invoke(command, "--design", tmp_path / "x.npz", exit_code=2)
+    assert words in output
+    assert "x.npz" in output
 
 
 def test_an_interrupt_is_no_broken_promise(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from commands import invoke
 from refusals import refuses
 
 import sparselin as sl
@@ -236,9 +237,8 @@ def dask_array(columns):
 def test_dask_in_this_process(columns, dask_array):
     A, array = dask_array
     problem = sl.compress(array, y=4, intercept=True)
-    np.testing.assert_allclose(
-        sl.omp(problem, 3).coef, sl.omp(A[:, :4], A[:, 4], 3, intercept=True).coef, rtol=1e-10
-    )
+    expected = sl.omp(A[:, :4], A[:, 4], 3, intercept=True).coef
+    np.testing.assert_allclose(sl.omp(problem, 3).coef, expected, rtol=1e-10)
     apart = sl.compress(array[:, :4], y=array[:, 4], weights=np.ones(N), intercept=True)
     assert (apart.X == problem.X).all()
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
@@ -300,24 +300,10 @@ def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, colum
         assert one.compressed.eps == expected.compressed.eps
 
 
-def command(*arguments):
-    from click.testing import CliRunner
-
-    from sparselin.studies.common.group import cli
-
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        result = CliRunner().invoke(cli, ["select", *map(str, arguments)])
-    finally:
-        signal.signal(signal.SIGINT, handler)  # the command ignores Ctrl-C while it writes its report
-    return result.exit_code, " ".join(result.output.split())
-
-
 def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_path):
     output = tmp_path / "out"
     options = ("--target", "y", "--k", 3, "--categories", "city", "--output", output, "--one-pass")
-    code, words = command(parquet, *options)
-    assert code == 0, words
+    words = invoke("select", parquet, *options)
     assert "6,000 rows" in words
     assert "KiB" in words
     assert "5,400 rows in 3 chunks, 8 features; target: y" in words
@@ -345,16 +331,13 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
     ],
 )
 def test_the_command_refuses(parquet, tmp_path, options, message):
-    code, words = command(parquet, "--output", tmp_path / "out", *options)
-    assert code == 2
-    assert message in words
+    assert message in invoke("select", parquet, "--output", tmp_path / "out", *options, exit_code=2)
 
 
 def test_the_command_takes_the_memory_that_its_message_names(parquet, tmp_path):
     options = ("--one-pass", "--k", 2, "--drop", "city", "--output", tmp_path / "out", "--memory")
-    words = command(parquet, *options, 9)[1]
-    code, words = command(parquet, *options, re.search(r"Pass memory=(\d+)", words)[1])
-    assert code == 0, words
+    words = invoke("select", parquet, *options, 9, exit_code=2)
+    invoke("select", parquet, *options, re.search(r"Pass memory=(\d+)", words)[1])
 
 
 def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):

@@ -6,12 +6,11 @@ import gzip
 import html
 import html.parser
 import json
-import re
 
 import newcomer
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import invoke
 from scipy.stats import chi2
 from selected import GOOD, run
 from sklearn.linear_model import LinearRegression
@@ -22,7 +21,6 @@ from sparselin import plots
 from sparselin.results import Status
 from sparselin.selection import cross_validation
 from sparselin.studies.common.folder import table_of_report
-from sparselin.studies.common.group import cli
 from sparselin.studies.select import findings
 from sparselin.studies.select.data import read
 from sparselin.studies.select.model import METHODS, ModelRequest
@@ -74,7 +72,7 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def chosen(frame, tmp_path_factory):
-    return run(tmp_path_factory.mktemp("chosen"), frame, "--target=progression", exit_code=0)
+    return run(tmp_path_factory.mktemp("chosen"), frame, "--target=progression")
 
 
 def test_the_table_is_what_the_library_computes(chosen, frame):
@@ -92,9 +90,8 @@ def test_the_table_is_what_the_library_computes(chosen, frame):
     np.testing.assert_allclose([row["coefficient"] for row in rows], refit.coef_, rtol=1e-10)
     r2 = [LinearRegression().fit(X[names[:t]], y).score(X[names[:t]], y) for t in range(1, len(names) + 1)]
     np.testing.assert_allclose([row["r2"] for row in rows], r2, rtol=1e-10)
-    assert (
-        f"{' and '.join([', '.join(names[:-1]), names[-1]])} explain {r2[-1]:.1%} of the variance" in output
-    )
+    listed = " and ".join([", ".join(names[:-1]), names[-1]])
+    assert f"{listed} explain {r2[-1]:.1%} of the variance" in output
     with (folder / "selected.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     assert table[0]["feature"] == "(intercept)"
@@ -215,24 +212,20 @@ def test_weights_count_as_repetitions(frame, tmp_path):
     weight = np.random.default_rng(0).integers(1, 4, 442)
     frame.assign(w=weight.astype(float)).to_csv(tmp_path / "heavy.csv", index=False)
     frame.iloc[np.repeat(np.arange(442), weight)].to_csv(tmp_path / "many.csv", index=False)
-    heavy, many = (
-        job_of(tmp_path / "heavy.csv", "omp", 4, weights="w"),
-        job_of(tmp_path / "many.csv", "omp", 4),
-    )
+    heavy = job_of(tmp_path / "heavy.csv", "omp", 4, weights="w")
+    many = job_of(tmp_path / "many.csv", "omp", 4)
     assert [row.feature for row in heavy.rows] == [row.feature for row in many.rows]
     np.testing.assert_allclose([row.r2 for row in heavy.rows], [row.r2 for row in many.rows], rtol=1e-9)
     fold = cross_validation.Fold(1.0, np.array([1.0]), 1.0)
-    assert (
-        cross_validation.summarize([fold, fold._replace(errors=np.array([3.0]), weight=3.0)], 0).error == 2.5
-    )
+    heavy_fold = fold._replace(errors=np.array([3.0]), weight=3.0)
+    assert cross_validation.summarize([fold, heavy_fold], 0).error == 2.5
 
 
 def test_noise_gets_no_features(tmp_path):
     rng = np.random.default_rng(3)
-    noise = pd.DataFrame(rng.standard_normal((80, 5)), columns=list("abcde")).assign(
-        y=rng.standard_normal(80)
-    )
-    output, folder = run(tmp_path, noise, exit_code=0)
+    X = rng.standard_normal((80, 5))
+    noise = pd.DataFrame(X, columns=list("abcde")).assign(y=rng.standard_normal(80))
+    output, folder = run(tmp_path, noise)
     assert "The target y is y, the last column. Use --target to choose another." in output
     assert "No feature is worth including" in output
     found = json.loads((folder / "results.json").read_text())
@@ -253,15 +246,8 @@ def test_what_to_beware_of(tmp_path, frame):
         noise=rng.standard_normal(442),
         sum=frame["s5"] + frame["bp"] + 1e-2 * rng.standard_normal(442),
     )
-    output, _ = run(
-        tmp_path,
-        strange,
-        "--target=progression",
-        "--k=16",
-        "--folds=0",
-        "--forced=constant,other",
-        exit_code=0,
-    )
+    options = ("--target=progression", "--k=16", "--folds=0", "--forced=constant,other")
+    output, _ = run(tmp_path, strange, *options)
     assert "Step 3: bmi is tied with copy up to rounding" in output
     assert "Constant columns explain nothing: constant and other." in output
     assert "coefficient of constant" not in output
@@ -334,7 +320,7 @@ def test_names_are_shown_as_they_are(tmp_path):
     y = X @ [4, 3, 2, 1] + 0.1 * rng.standard_normal(40)
     table = pd.DataFrame(X, columns=names).assign(**{"<script>alert(1)</script>": y})
     options = ("--k=4", "--folds=3", "--forced", "größe, cm", "--forced", "weight in kg,<b>a&b</b>")
-    output, folder = run(tmp_path, table, *options, exit_code=0)
+    output, folder = run(tmp_path, table, *options)
     page = Page(folder / "index.html")
     assert [row[1] for row in page.rows[2:]] == ["größe, cm", "weight in kg", "<b>a&b</b>", "[bold]$x_1$"]
     assert not page.tags & {"b", "script"}
@@ -362,25 +348,22 @@ def test_names_are_shown_as_they_are(tmp_path):
 )
 def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys):
     rng = np.random.default_rng(0)
-    table = frame.head(120).assign(
-        near=1.0, w=rng.integers(0, 3, 120), site=np.arange(120) % 4, day="2024-05-06"
-    )
+    more = {"near": 1.0, "w": rng.integers(0, 3, 120), "site": np.arange(120) % 4, "day": "2024-05-06"}
+    table = frame.head(120).assign(**more)
     table["high"] = np.where(table.pop("progression") > 140, "yes", "no")
     table["progression"] = frame["progression"].head(120)
     if "--missing=refuse" not in options:
         table.loc[[3, 7], "bmi"] = np.nan
     table.to_csv(tmp_path / "indexed.csv")
     y = () if options[0].startswith("--target") else ("--target=progression", "--drop=high")
-    output, folder = run(tmp_path, None, *y, f"--method={method}", *options, name="indexed.csv", exit_code=0)
+    output, folder = run(tmp_path, None, *y, f"--method={method}", *options, name="indexed.csv")
     page = (folder / "index.html").read_text(encoding="utf-8")
     program = html.unescape(page[page.index("<pre>") + 5 : page.index("</pre>")])
     scope = {}
     exec(program, scope)
     found = json.loads((folder / "results.json").read_text())
-    selector, names = (
-        scope["model"][-1],
-        list(scope["model"][:-1].transform(scope["X"])) if len(scope["model"]) > 1 else list(scope["X"]),
-    )
+    *steps, selector = (step for _, step in scope["model"].steps)
+    names = list(scope["model"][:-1].transform(scope["X"]) if steps else scope["X"])
     mine = {row["feature"]: row["coefficient"] for row in found["selected"]}
     for row in found["selected"]:
         mine |= dict(row["parts"])
@@ -432,17 +415,13 @@ def test_each_table_has_its_own_report(tmp_path, monkeypatch):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(gzip.compress(GOOD.encode()) if path.suffix == ".gz" else GOOD.encode())
     for table, name in (("one.csv", "one"), ("two.csv.gz", "two"), (str(tmp_path / "one.csv"), "one")):
-        result = CliRunner().invoke(cli, ["select", table, "--k=1", "--folds=0"])
-        assert result.exit_code == 0, result.output
-        assert f"Report: report/select/{name}/index.html" in result.output
-    result = CliRunner().invoke(cli, ["select", "other/one.csv", "--k=1", "--folds=0"])
-    assert result.exit_code == 2
-    words = " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
+        words = invoke("select", table, "--k=1", "--folds=0")
+        assert f"Report: report/select/{name}/index.html" in words
+    words = invoke("select", "other/one.csv", "--k=1", "--folds=0", exit_code=2)
     assert "report/select/one holds the report about" in words
     assert "choose another folder with --output" in words
     assert table_of_report(tmp_path / "report/select/one") == str(tmp_path / "one.csv")
 
 
 def test_the_help_has_an_example():
-    result = CliRunner().invoke(cli, ["select", "--help"])
-    assert "sparselin select diabetes.csv --target progression --k 5" in result.output
+    assert "sparselin select diabetes.csv --target progression --k 5" in invoke("select", "--help")

@@ -45,7 +45,7 @@ def test_the_first_attempt_of_a_newcomer(tmp_path, case, found):
     right, seeds = 0, range(20 if found > 10 else 10)
     for seed in seeds:
         frame, causes = newcomer.table(seed, **case)
-        output, folder = run(tmp_path, frame, exit_code=0)
+        output, folder = run(tmp_path, frame)
         names = [row["feature"] for row in json.loads((folder / "results.json").read_text())["selected"]]
         right += causes <= set(names) and len(names) <= 7
         assert "Columns left out: " in output
@@ -113,31 +113,31 @@ def test_what_a_trial_found(tmp_path):
     a, arm = rng.standard_normal(n), rng.choice(["u", "v", "w"], n)
     b = rng.standard_normal(n)
     ill = np.where((arm == "w") | (a + b > 0.8), "ill", "well")
-    output, _ = run(tmp_path, pd.DataFrame({"a": a, "arm": arm, "y": ill}), exit_code=0)
+    output, _ = run(tmp_path, pd.DataFrame({"a": a, "arm": arm, "y": ill}))
     assert "arm comes first, and it separates the values of y or some of them" in output
     frame = pd.DataFrame({"a": a, "b": b, "y": a + b})
     assert "pass --k" in run(tmp_path, frame.assign(g=1), "--target=y", "--group=g", exit_code=2)[0]
     orthogonal = pd.DataFrame({"a": [1, 1, -1, -1] * 10, "y": [1, -1, 1, -1] * 10})
-    output, _ = run(tmp_path, orthogonal, "--loss=squared", "--k=1", "--folds=0", exit_code=0)
+    output, _ = run(tmp_path, orthogonal, "--loss=squared", "--k=1", "--folds=0")
     assert "No feature is selected: no column reduces the residual" in output
     assert "held-out" not in output
     for method in ("lasso", "best-subset"):  # the forced feature only
-        output, _ = run(tmp_path, frame, "--forced=a", "--k=1", f"--method={method}", exit_code=0)
+        output, _ = run(tmp_path, frame, "--forced=a", "--k=1", f"--method={method}")
         assert "a explains" in output
     flags = frame.assign(flag=a > 0).mask(rng.random((n, 4)) < [0.2, 0, 0, 0])
     flags["flag"] = flags["flag"].astype(bool)  # a column of truth values, without gaps
-    run(tmp_path, flags, "--target=y", exit_code=0)
+    run(tmp_path, flags, "--target=y")
     rare = frame.assign(site=rng.choice(["N", "S"], n)).astype({"site": object})
     rare.loc[3, ["a", "site"]] = np.nan, "only here"
-    output, _ = run(tmp_path, rare, "--target=y", "--missing=drop-rows", "--forced=site", exit_code=0)
+    output, _ = run(tmp_path, rare, "--target=y", "--missing=drop-rows", "--forced=site")
     assert "site (2, " in output
     double = frame.assign(site=arm, site_u=b)
     assert "'site_u' is the name of a column and of an" in run(tmp_path, double, "--target=y", exit_code=2)[0]
     grouped = frame.assign(arm=arm, y=a + (arm == "w"))
-    output, _ = run(tmp_path, grouped, "--target=y", "--method=best-subset", "--k=2", exit_code=0)
+    output, _ = run(tmp_path, grouped, "--target=y", "--method=best-subset", "--k=2")
     assert "No other 2 features can explain more." in output
     heavy = frame.assign(w=np.arange(n) < 50, c=[np.nan if i > 60 else i % 7 for i in range(n)])
-    assert "missing value" not in run(tmp_path, heavy, "--target=y", "--weights=w", "--k=1", exit_code=0)[0]
+    assert "missing value" not in run(tmp_path, heavy, "--target=y", "--weights=w", "--k=1")[0]
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -145,11 +145,11 @@ def test_a_group_stays_in_one_fold_and_a_category_inflates(tmp_path, rng):
     """The fold of the 170 rows has 30 training rows, so 14 features are tried."""
     frame = pd.DataFrame(rng.standard_normal((200, 40))).add_prefix("x")
     frame["g"], cat = np.repeat([0, 1, 2], [170, 20, 10]), rng.integers(4, size=200)
-    _, folder = run(tmp_path, frame, "--target=x0", "--group=g", exit_code=0)
+    _, folder = run(tmp_path, frame, "--target=x0", "--group=g")
     assert json.loads((folder / "results.json").read_text())["cross_validation"]["sizes"][-1] == 14
     code, y = cat**2 + frame["x1"] / 50, cat + frame["x2"]
     twice = pd.DataFrame({"cat": np.array([*"abcd"])[cat], "code": code, "y": y})
-    assert "The coefficient of code is uncertain" in run(tmp_path, twice, "--k=2", exit_code=0)[0]
+    assert "The coefficient of code is uncertain" in run(tmp_path, twice, "--k=2")[0]
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -170,10 +170,10 @@ def write(folder, text):
 def test_a_workbook(tmp_path, frame):
     pytest.importorskip("openpyxl")
     frame.head(60).to_excel(tmp_path / "t.xlsx", index=False)
-    output, folder = run(tmp_path, None, "--k=3", "--folds=3", name="t.xlsx", exit_code=0)
+    output, folder = run(tmp_path, None, "--k=3", "--folds=3", name="t.xlsx")
     assert "the first sheet is read" in output
     excel = json.loads((folder / "results.json").read_text())["selected"]
-    _, folder = run(tmp_path, frame.head(60), "--k=3", "--folds=3", exit_code=0)
+    _, folder = run(tmp_path, frame.head(60), "--k=3", "--folds=3")
     assert excel == json.loads((folder / "results.json").read_text())["selected"]
 
 
@@ -190,11 +190,11 @@ def test_other_separators(tmp_path, frame, form, written):
     """Tables of R's write.csv2, with decimal commas, and of spreadsheets are read, by the page too."""
     options = ("--k=3", "--folds=0", "--target=progression")
     frame.head(60).to_csv(tmp_path / "table.csv", index=False, **form)
-    _, folder = run(tmp_path, None, *options, exit_code=0)
+    _, folder = run(tmp_path, None, *options)
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert written in html.unescape(page)
     found = json.loads((folder / "results.json").read_text())["selected"]
-    _, folder = run(tmp_path, frame.head(60), *options, exit_code=0)
+    _, folder = run(tmp_path, frame.head(60), *options)
     assert found == json.loads((folder / "results.json").read_text())["selected"]
 
 
@@ -209,7 +209,7 @@ def test_parquet(tmp_path, frame):
     )
     table.write_parquet(tmp_path / "t.parquet")
     options = ("--target=progression", "--k=3", "--folds=0")
-    output, folder = run(tmp_path, None, *options, name="t.parquet", exit_code=0)
+    output, folder = run(tmp_path, None, *options, name="t.parquet")
     assert "text (the same text in every row: 'x'), when (dates)" in output
     assert "__index_level_0__ is left out as an index of the rows" in output
     X = frame.head(60).drop(columns="progression").assign(smokes=np.arange(60) % 3 == 0)
@@ -217,7 +217,7 @@ def test_parquet(tmp_path, frame):
     found = json.loads((folder / "results.json").read_text())["selected"]
     assert [row["feature"] for row in found] == [X.columns[j] for j in path.support]
     (tmp_path / "bad.parquet").write_bytes(b"nothing of the kind")
-    assert "cannot be read by pandas.read_parquet" in run(tmp_path, None, name="bad.parquet")[0]
+    assert "cannot be read by pandas.read_parquet" in run(tmp_path, None, name="bad.parquet", exit_code=2)[0]
 
 
 def test_parquet_names_what_to_install(tmp_path, monkeypatch):
@@ -276,7 +276,7 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_bad_tables_and_options_are_named(tmp_path, text, options, words):
     output, folder = run(tmp_path, text, *options, exit_code=2)
-    assert words in output.replace("│ ", "").replace(" │", "")
+    assert words in output
     assert not folder.exists()
 
 
@@ -305,9 +305,8 @@ def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed)
         table = tables.read_table(tmp_path / name, encoding=encoding if given else None)
         assert list(table.frame) == [first, second, "y"]
         np.testing.assert_array_equal(table.frame.iloc[1], [4, 5.5, 6])
-        assert table.note == (
-            f"{tmp_path / name} is not in UTF-8; it is read as {said}." if said and not given else ""
-        )
+        words = f"{tmp_path / name} is not in UTF-8; it is read as {said}."
+        assert table.note == (words if said and not given else "")
         read = pd.read_csv(tmp_path / name, **table.options)
         assert list(read.columns) == [first, second, "y"]
 
@@ -318,7 +317,7 @@ def test_the_encoding_is_said_and_can_be_set(tmp_path, no_pictures):
     output, folder = run(tmp_path, None, "--k=1", "--folds=0")
     assert "is not in UTF-8; it is read as Latin-1 (cp1252). Use --encoding to choose another." in output
     assert "encoding='cp1252'" in html.unescape((folder / "index.html").read_text("utf-8"))
-    output, folder = run(tmp_path, None, "--k=1", "--folds=0", "--encoding", "cp1250", exit_code=0)
+    output, folder = run(tmp_path, None, "--k=1", "--folds=0", "--encoding", "cp1250")
     assert "Use --encoding to choose another" not in output
     assert "encoding='cp1250'" in html.unescape((folder / "index.html").read_text("utf-8"))
     for encoding, words in (
@@ -381,10 +380,9 @@ def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
 )
 def test_broken_tables_are_named(tmp_path, command, data, words):
     (tmp_path / "t.csv").write_bytes(data)
-    result = CliRunner().invoke(cli, [*command, str(tmp_path / "t.csv")])
-    assert result.exit_code == 2, result.output
-    assert words in " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
-    assert len(result.output) < 5000
+    output = invoke(*command, tmp_path / "t.csv", exit_code=2)
+    assert words in output
+    assert len(output) < 4000
 
 
 @pytest.mark.parametrize("option", ["--in-memory", "--one-pass"])
