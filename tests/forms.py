@@ -56,9 +56,8 @@ def large():
     """Return a sparse X with an entry or two in each column, which would need 75 GiB as an array, and y."""
     rng = np.random.default_rng(8)
     diagonal = scipy.sparse.diags_array(rng.uniform(0.01, 0.1, LARGE), format="csc")
-    more = scipy.sparse.csc_array(
-        (rng.uniform(1, 2, 50), (rng.integers(0, LARGE, 50), np.arange(50))), (LARGE, LARGE)
-    )
+    index = rng.integers(0, LARGE, 50), np.arange(50)
+    more = scipy.sparse.csc_array((rng.uniform(1, 2, 50), index), (LARGE, LARGE))
     X = scipy.sparse.csc_array(diagonal + more)
     return X, X[:, :5] @ np.array([5.0, -4.0, 3.0, 2.0, 1.0]) + 1e-6 * rng.standard_normal(LARGE)
 

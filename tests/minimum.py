@@ -7,9 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+TEXT = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads(TEXT)["project"]
 
 
 def lowest():

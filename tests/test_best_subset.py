@@ -33,17 +33,15 @@ def draw(rng, kind):
     if kind == "integer":
         X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
     elif kind == "duplicated":
-        X[:, rng.integers(0, d, d // 2)] = X[:, rng.integers(0, d, d // 2)] * rng.choice(
-            [1.0, -1.0, 4.0], d // 2
-        )
+        copies = X[:, rng.integers(0, d, d // 2)] * rng.choice([1.0, -1.0, 4.0], d // 2)
+        X[:, rng.integers(0, d, d // 2)] = copies
     elif kind == "wide":
         X, y = X[:5], y[:5]
     elif kind == "running sums":
         X = np.cumsum(X, axis=1)
     elif kind == "nearly dependent":
-        X = X[:, rng.integers(0, max(2, d // 2), d)] + 10.0 ** rng.uniform(-6, 0) * rng.standard_normal(
-            (n, d)
-        )
+        copies = X[:, rng.integers(0, max(2, d // 2), d)]
+        X = copies + 10.0 ** rng.uniform(-6, 0) * rng.standard_normal((n, d))
     elif kind == "correlated":
         X += 2 * rng.standard_normal((n, 1))
     return X, y, int(rng.integers(1, min(d, 6) + 1))
@@ -212,10 +210,8 @@ def test_chains_of_columns_are_measured_anew(cold):
         chain = Z[:, :t].copy()
         chain[:, 1:] = Z[:, : t - 1] + g * Z[:, 1:t]
         X = np.hstack([chain, Z[:, [t - 1]] + 0.3 * rng.standard_normal((n, 3))])
-        y = (
-            chain @ (np.array([10, 8, 5, 3, 3]) * rng.standard_normal(t))
-            + Z[:, t - 1] * rng.standard_normal()
-        )
+        y = chain @ (np.array([10, 8, 5, 3, 3]) * rng.standard_normal(t))
+        y += Z[:, t - 1] * rng.standard_normal()
         y += 10.0 ** rng.uniform(-6, 0) * rng.standard_normal(n)
         X, k = X[:, rng.permutation(t + 3)], int(rng.integers(4, 7))
         best, least, size = best_subset(X, y, k), least_of_independent(X, y, k), float(y @ y)

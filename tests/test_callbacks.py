@@ -15,9 +15,8 @@ from sklearn.preprocessing import StandardScaler
 import sparselin as sl
 from sparselin.estimators import BestSubsetRegressor, OMPSelector
 
-pytestmark = pytest.mark.skipif(
-    find_spec("sklearn.callback") is None, reason="callbacks came with scikit-learn 1.9"
-)
+reason = "callbacks came with scikit-learn 1.9"
+pytestmark = pytest.mark.skipif(find_spec("sklearn.callback") is None, reason=reason)
 
 
 class Watch:

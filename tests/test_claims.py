@@ -64,9 +64,8 @@ def test_a_stopped_interval_is_not_that_of_a_fixed_number():
 
 def test_a_rate_counts(tmp_path):
     draw, claim = coin(0.7)
-    answers = [
-        draw(np.random.default_rng(np.random.SeedSequence(5, spawn_key=(i,))))[1][0] for i in range(100)
-    ]
+    seeds = (np.random.SeedSequence(5, spawn_key=(i,)) for i in range(100))
+    answers = [draw(np.random.default_rng(seed))[1][0] for seed in seeds]
     found = rate(claim, draw, 100, seed=5, stop=False, folder=tmp_path)
     assert (found.held, found.tried, found.skipped, found.stopped) == (sum(answers), 100, 0, False)
     assert found.index == answers.index(0.0)

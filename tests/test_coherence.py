@@ -30,11 +30,8 @@ def exact_babel(X, m):
     m = min(m, d - 1)
     if m < 1:
         return 0.0
-    return max(
-        sum(cosines[i, j] for i in S)
-        for S in itertools.combinations(range(d), m)
-        for j in set(range(d)) - set(S)
-    )
+    pairs = ((S, j) for S in itertools.combinations(range(d), m) for j in range(d) if j not in S)
+    return max(sum(cosines[i, j] for i in S) for S, j in pairs)
 
 
 def designs(rng):

@@ -299,9 +299,8 @@ def test_what_fits_into_no_memory_of_this_machine_is_refused(monkeypatch, memory
 
 def test_a_source_of_no_kind():
     refuses("source must be an iterable", sl.compress, 3, y=0, error=TypeError)
-    refuses(
-        "may be arrays only if source is an array", sl.compress, iter([DATA[0]]), y=DATA[1], error=TypeError
-    )
+    words = "may be arrays only if source is an array"
+    refuses(words, sl.compress, iter([DATA[0]]), y=DATA[1], error=TypeError)
 
 
 def test_a_truncated_memmap_is_named(tmp_path):

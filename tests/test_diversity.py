@@ -108,9 +108,8 @@ def test_the_baselines_are_the_lasso_path_and_the_greedy_search(design, selectio
 
 
 def test_records_say_what_the_supports_are(design, selections):
-    assert [(one.method, one.k) for one in diversity.sort_selections(selections)] == [
-        (method, k) for method in methods() for k in SETTINGS.ks
-    ]
+    order = [(method, k) for method in methods() for k in SETTINGS.ks]
+    assert [(one.method, one.k) for one in diversity.sort_selections(selections)] == order
     for one in selections:
         X, k = design.X[:, one.support], one.k
         values = np.linalg.eigvalsh(X.T @ X)
@@ -138,10 +137,8 @@ def test_records_say_what_the_supports_are(design, selections):
 
 def test_refitted_asks_for_more(design):
     for name in REGULARIZERS:
-        own, squares = (
-            select(design, MethodTask(name, (4,)), dataclasses.replace(SETTINGS, refitted=refitted))[0]
-            for refitted in (False, True)
-        )
+        both = (dataclasses.replace(SETTINGS, refitted=refitted) for refitted in (False, True))
+        own, squares = (select(design, MethodTask(name, (4,)), settings)[0] for settings in both)
         assert squares.r2 >= squares.r2_refitted - 1e-12
         assert squares.r2 >= own.r2 - 1e-12
         assert squares.nu <= own.nu
@@ -157,10 +154,8 @@ def test_the_report_says_which_have_fewer_features(design):
     kept = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
     settings = dataclasses.replace(SETTINGS, ks=(10, 20, 30))
     findings = judge(kept, settings)
-    assert (
-        "1 of the 18 selections has fewer than k features"
-        in report.headline(design, settings, findings, kept)[0]
-    )
+    said = report.headline(design, settings, findings, kept)[0]
+    assert "1 of the 18 selections has fewer than k features" in said
     assert any("sv at k = 20: 19." in line for line in report.reading(kept))
     assert "left out" in str(report.findings_table(findings).caption)
     whole = as_the_paper_says()

@@ -65,11 +65,8 @@ def certificate(X, y, S, wrong="", rng=None):
     """Make a certificate of `flow`, with Farkas vectors that are found by trials."""
     saddles, columns, broken = [], fractions(X.T), rng.integers(3) if wrong == "bars" else 3
     for tau, beta, c, signs in flow(X, y, S, wrong):
-        J, rest, farkas = (
-            [*S, *(j for j, v in beta.items() if v and j not in S)],
-            [j for j in signs if not c[j]],
-            {},
-        )
+        J, rest = [*S, *(j for j, v in beta.items() if v and j not in S)], [j for j in signs if not c[j]]
+        farkas = {}
         for i, w in itertools.product({*rest} - {*J}, itertools.product((0, 1, -1), repeat=len(X))):
             Xw = [dot(x, w) for x in columns]
             tests = not any(Xw[j] for j in J), all(signs[j] * Xw[j] >= 0 for j in rest), Xw[i]

@@ -149,9 +149,8 @@ def test_guarantees_are_those_of_the_projected_problem(seed, intercept):
     for (name, S), (_, T) in zip(found.supports, plain.supports, strict=True):
         assert S.tolist() == F + free[T].tolist()
         top = max(r2(Z, z, L) for L in subsets(range(len(free)), k, k))
-        assert dict(found.r2)[{"forward_regression": "FR", "omp": "OMP"}.get(name, name)] == pytest.approx(
-            r2(Z, z, T)
-        )
+        short = {"forward_regression": "FR", "omp": "OMP"}.get(name, name)
+        assert dict(found.r2)[short] == pytest.approx(r2(Z, z, T))
         assert found.best.lower == pytest.approx(top)
     for one, other in zip(found.bounds, plain.bounds, strict=True):
         assert (one.name, one.hypotheses) == (other.name, other.hypotheses)
@@ -167,9 +166,8 @@ def test_many_sets_beside_forced_features(rng):
     """max g is bounded then, by R² of the best subset and single gains of f given F."""
     X, y = unit(rng.standard_normal((30, 40))), rng.standard_normal(30)
     F, f, nu = [3, 8], GeneralizedRank(0.5), 0.1
-    found = sl.guarantee_bounds(
-        X, y, 5, forced=F, regularizer=f, nu=nu, algorithms=("omp",), node_limit=2000, pair_limit=5000
-    )
+    given = {"forced": F, "regularizer": f, "nu": nu}
+    found = sl.guarantee_bounds(X, y, 5, **given, algorithms=("omp",), node_limit=2000, pair_limit=5000)
     achieved, C = found.of("FR on R² + νf")[0].achieved, X.T @ X
     ahead = sl.forward_regression(X, y, 5, regularizer=f, nu=nu, forced=F)
     for _ in range(300):

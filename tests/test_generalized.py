@@ -299,17 +299,10 @@ def test_refusals(rng):
         refuses(match, select, X, y, k, error=error, loss=loss, **options)
 
     refused(ValueError, r"loss must be one of \['logistic', 'poisson'\]; got 'hinge'", loss="hinge")
-    refused(
-        ValueError,
-        "not continuous values; got 80: 0, 1, 2, 3, 4, …. Only",
-        y=counts,
-    )
+    refused(ValueError, "not continuous values; got 80: 0, 1, 2, 3, 4, …. Only", y=counts)
     refused(ValueError, "got 3: 'a', 'b', 'c'. Only", y=["a", "b", *np.where(y[2:], "a", "c")])
-    refused(
-        TypeError,
-        "labels of one kind; got strings and others",
-        y=np.array([1, *np.where(y[1:], "a", "b")], object),
-    )
+    mixed = np.array([1, *np.where(y[1:], "a", "b")], object)
+    refused(TypeError, "labels of one kind; got strings and others", y=mixed)
     refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"), loss="poisson")
     refused(ValueError, r"vector of labels; got shape \(80, 1\)", y=np.where(y, "a", "b")[:, None])
     refused(ValueError, "y must hold both classes in rows of positive weight; got only 1", y=y | True)
@@ -331,12 +324,8 @@ def test_refusals(rng):
     hidden += [np.where(y, None, "no"), np.where(y, np.nan, 0), np.ma.array(y, mask=y)]
     for labels in (*hidden, pandas.Series(y, dtype="boolean").mask(y), pandas.Series(1 + y).mask(y)):
         refused(ValueError, words, y=labels)
-    refused(
-        TypeError,
-        r"^y must hold real numbers; got dtype \w+\. Encode it as numbers\.$",
-        y=yes,
-        loss="poisson",
-    )
+    encode = r"^y must hold real numbers; got dtype \w+\. Encode it as numbers\.$"
+    refused(TypeError, encode, y=yes, loss="poisson")
     frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(12)])
     refused(ValueError, "Pass y.loc", X=frame, y=yes[::-1])
     refused(ValueError, "Pass sample_weight.loc", X=frame, sample_weight=pandas.Series(counts + 1)[::-1])

@@ -195,9 +195,8 @@ def test_the_picture_has_stairs_and_averages():
     assert (drawn.get_xdata().tolist(), drawn.get_ydata().tolist()) == ([1, 2], [1, 1])
     restarted = sl.plots.show(sl.gradient_flow(np.eye(2), [3.0, 1.0], restart=True))
     assert "dotted" not in restarted.get_xlabel()
-    assert (
-        sl.plots.show(sl.gradient_flow(X, [0.0, 0.0])).texts[0].get_text().startswith("The flow is at rest")
-    )
+    at_rest = sl.plots.show(sl.gradient_flow(X, [0.0, 0.0])).texts[0]
+    assert at_rest.get_text().startswith("The flow is at rest")
 
 
 # The examples of `iss` and `lb` in the manual of Libra (R), whose iteration is the discrete flow. Its time is

@@ -73,9 +73,8 @@ def test_factors_are_what_the_formulas_say(seed):
     assert found.best.lower == pytest.approx(best, rel=1e-10)
     assert found.best.exact
     for name, S in supports.items():
-        assert by_name(found, name)["along the path"].achieved.upper == pytest.approx(
-            r2(X, y, S) / best, rel=1e-9
-        )
+        achieved = by_name(found, name)["along the path"].achieved
+        assert achieved.upper == pytest.approx(r2(X, y, S) / best, rel=1e-9)
 
 
 def step_constants(X, y, S, k):
@@ -108,9 +107,8 @@ def test_along_the_path_and_afterwards(seed):
         bounds = by_name(found, name)
         assert bounds["along the path"].lower == pytest.approx(1 - left, abs=1e-8)
         everything = r2(X, y, range(X.shape[1]))
-        assert bounds["certificate after the run"].lower == pytest.approx(
-            r2(X, y, S) / min(*reach, everything), abs=1e-8
-        )
+        certificate = r2(X, y, S) / min(*reach, everything)
+        assert bounds["certificate after the run"].lower == pytest.approx(certificate, abs=1e-8)
         # Theorem 3: the certificate is never less than the promise along the path, nor that than the others
         assert bounds["certificate after the run"].lower >= bounds["along the path"].lower - 1e-9
         others = [b.lower for n, b in bounds.items() if n.startswith(("submodularity", "sparse"))]
@@ -124,9 +122,8 @@ def test_every_promise_is_kept_on_more_than_ten_thousand_designs(capsys):
         assert len(factor) > 10_000
         assert np.all(factor <= ratio + 1e-6), label
         above = (factor > 0.1).mean()
-        lines.append(
-            f"{label}: {len(factor)} designs, {above:.1%} above 0.1, least slack {(ratio - factor).min():.3f}"
-        )
+        slack = (ratio - factor).min()
+        lines.append(f"{label}: {len(factor)} designs, {above:.1%} above 0.1, least slack {slack:.3f}")
         assert above > 0.05, label
     with capsys.disabled():
         sys.stdout.write("\n" + "\n".join(lines) + "\n")
@@ -197,13 +194,9 @@ def test_recovery_is_promised_only_where_it_happens(seed):
     babel = [np.sort(C, axis=1)[:, ::-1][:, :m].sum(axis=1).max() for m in (k, k - 1)]
     assert omp["exact recovery, babel function"].applies == (exact and sum(babel) < 1)
     assert omp["exact recovery, coherence"].applies == (exact and k < (1 + 1 / C.max()) / 2)
-    beta = pseudo @ y
-    left = (
-        (1 - erc)
-        * np.linalg.eigvalsh(X[:, found.best_support].T @ X[:, found.best_support])[0]
-        * np.abs(beta).min()
-    )
-    noise = np.abs(X[:, others].T @ (y - X[:, found.best_support] @ beta)).max()
+    chosen, beta = X[:, found.best_support], pseudo @ y
+    left = (1 - erc) * np.linalg.eigvalsh(chosen.T @ chosen)[0] * np.abs(beta).min()
+    noise = np.abs(X[:, others].T @ (y - chosen @ beta)).max()
     if abs(left - noise) > 1e-9:
         assert omp["recovery in noise"].applies == (left > noise)
     for name, support in found.supports:
@@ -216,9 +209,8 @@ def test_recovery_conditions_are_met_at_all():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         X = unit(rng.standard_normal((200, 6)))
-        found = sl.guarantee_bounds(
-            X, X[:, :2] @ [1.0, -1.0] + (seed % 2) * 1e-3 * rng.standard_normal(200), 2
-        )
+        y = X[:, :2] @ [1.0, -1.0] + (seed % 2) * 1e-3 * rng.standard_normal(200)
+        found = sl.guarantee_bounds(X, y, 2)
         met |= {bound.name for bound in found.of("OMP") if bound.applies and bound.lower > 0.999999}
     assert met >= {
         "exact recovery",
@@ -362,10 +354,8 @@ def test_sequential_algorithms_have_omps_promises():
     X, y, k = independent_design(7)
     found = sl.guarantee_bounds(unit(X), y, k, algorithms=("omp", "sequential_lasso", "sequential_attention"))
     assert (dict(found.supports)["OMP"] == dict(found.supports)["Sequential Attention"]).all()
-    rows = [
-        [(bound.name, bound.lower) for bound in found.of(name)]
-        for name in ("OMP", "Sequential LASSO", "Sequential Attention")
-    ]
+    names = ("OMP", "Sequential LASSO", "Sequential Attention")
+    rows = [[(bound.name, bound.lower) for bound in found.of(name)] for name in names]
     assert rows[0] == rows[1] == rows[2]
 
 

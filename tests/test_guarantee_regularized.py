@@ -187,9 +187,8 @@ def test_what_forward_regression_needs_where_f_falls(f, scale, missing):
 
 def test_a_regularizer_that_is_negative_promises_nothing():
     X, y, k = independent_design(3)
-    found = sl.guarantee_bounds(
-        unit(X), y, k, regularizer=sl.spectral.SmoothedDifferentialEntropy(0.3), nu=0.1
-    )
+    entropy = sl.spectral.SmoothedDifferentialEntropy(0.3)
+    found = sl.guarantee_bounds(unit(X), y, k, regularizer=entropy, nu=0.1)
     assert not any(bound.applies for bound in found.of("GLS"))
     small = sl.spectral.SmoothedDifferentialEntropy(0.3, k=1)
     found = sl.guarantee_bounds(unit(X), y, 2, regularizer=small, nu=0.1)

@@ -98,10 +98,8 @@ def test_the_lasso_path_as_on_data_centred_and_scaled_by_hand(shape, form, stand
     near(path.r2, 1 - data.weight @ residual**2 / (data.weight @ data.z**2), 1e-8)
     lam = 0.7 * path.knots[3] + 0.3 * path.knots[4]
     near(path.at(lam), same.at(lam) / data.scale)
-    entry, usual = (
-        sl.first_entry(form(data.X), data.y, forced=[2], **data.how),
-        sl.first_entry(data.Z, data.z, forced=[2], **data.by_hand),
-    )
+    entry = sl.first_entry(form(data.X), data.y, forced=[2], **data.how)
+    usual = sl.first_entry(data.Z, data.z, forced=[2], **data.by_hand)
     assert (entry.tied, entry.active) == (usual.tied, usual.active)
     for name in ("lam_star", "window_lower", "proof_lower", "residual_norm"):
         near(getattr(entry, name), getattr(usual, name), 1e-7)

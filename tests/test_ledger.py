@@ -422,9 +422,8 @@ def test_ids_and_papers_in_any_case():
 
 
 def test_bad_arguments(tmp_path):
-    assert "no claim in LN has an id that begins with 'zzz'" in invoke(
-        *LEDGER, "--id", "zzz", "--paper", "LN", exit_code=2
-    )
+    output = invoke(*LEDGER, "--id", "zzz", "--paper", "LN", exit_code=2)
+    assert "no claim in LN has an id that begins with 'zzz'" in output
     assert "no test_*.py in" in invoke("ledger", "--folder", tmp_path, exit_code=2)
 
 

@@ -84,9 +84,8 @@ def test_verification_is_the_sum_of_its_table():
     sums = [sum(column) for column in zip(*table, strict=True)]
     assert sums[:4] == [steps, agree, undecided, 0]
     sentence = f"{number} designs, {number} events: {number} designs agree, none violates, {number} are"
-    assert [sum(column) for column in zip(*flow, strict=True)][:4] == numbers(
-        sentence, "docs/verification.md"
-    )
+    totals = [sum(column) for column in zip(*flow, strict=True)]
+    assert totals[:4] == numbers(sentence, "docs/verification.md")
     ties = numbers(f"{number} steps have an exact tie; at {number} of them", "docs/verification.md")
     assert sums[4:] == ties
 
@@ -96,10 +95,8 @@ def test_diversity_counts_as_the_ledger_does(panel, data):
     """The first column of the table is seed 0, whose counts the ledger states."""
     cells = rf"\({panel}\) \| {data} perturbed: the regularized error is below greedy's \| (\d+) of (\d+)"
     below, pairs = numbers(cells, "docs/diversity.md")
-    assert any(
-        re.search(rf"egularized error is below greedy's in {below} of {pairs} cells", row["consequences"])
-        for row in LEDGER
-    )
+    words = rf"egularized error is below greedy's in {below} of {pairs} cells"
+    assert any(re.search(words, row["consequences"]) for row in LEDGER)
 
 
 def test_the_page_of_networks_counts_its_records():

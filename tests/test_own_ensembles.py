@@ -89,11 +89,8 @@ def own(tmp_path):
 
 def test_a_function_in_a_file_is_an_ensemble(own):
     tree = ensembles.from_file(f"{own}:tree")
-    assert (tree.name, tree.description, tree.origin) == (
-        "my.py:tree",
-        "Columns of a random tree.",
-        f"{own}:tree",
-    )
+    words = "Columns of a random tree."
+    assert (tree.name, tree.description, tree.origin) == ("my.py:tree", words, f"{own}:tree")
     X, y = tree.design(4)
     assert 20 <= len(y) <= 60
     assert 30 <= X.shape[1] <= 120

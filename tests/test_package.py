@@ -104,9 +104,8 @@ def test_the_wheel_has_the_package_and_nothing_else(tmp_path):
 
 
 def test_the_module_is_the_command():
-    result = subprocess.run(
-        [sys.executable, "-m", "sparselin", "--version"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-m", "sparselin", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert sl.__version__ in result.stdout
 
 
@@ -165,9 +164,8 @@ print(product(pair), sum(product.stats.cache_hits.values()))
     env = {**os.environ, "NUMBA_CACHE_DIR": str(cache) if chosen else ""}
 
     def product_and_hits():
-        result = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False
-        )
+        command = [sys.executable, "-c", code]
+        result = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
         assert not result.stderr
         return result.stdout.split()
 

@@ -45,9 +45,8 @@ def test_predictions_of_labels_probabilities_and_means(rng, loss):
     y = np.where(y > 0, "well", "ill") if loss == "logistic" else y
     found = OMPSelector(3, loss=loss).fit(X, y, weight)
     S = found.selected_
-    peer = (
-        LogisticRegression(C=np.inf, tol=1e-9) if loss == "logistic" else PoissonRegressor(alpha=0, tol=1e-9)
-    )
+    labels = loss == "logistic"
+    peer = LogisticRegression(C=np.inf, tol=1e-9) if labels else PoissonRegressor(alpha=0, tol=1e-9)
     peer.fit(X[:, S], y, weight)
     if loss == "poisson":
         np.testing.assert_allclose(found.predict(X), peer.predict(X[:, S]), rtol=1e-4)
@@ -144,9 +143,8 @@ def encoded(k, encoder, loss="squared"):
 )
 def test_all_steps_are_fitted_on_the_training_rows(table, rng, loss, measure, jobs):
     X, y = table
-    y = {"squared": y, "poisson": (y**2).round(), "logistic": y.where(y > 0, "ill").where(y < 0, "well")}[
-        loss
-    ]
+    labels = y.where(y > 0, "ill").where(y < 0, "well")
+    y = {"squared": y, "poisson": (y**2).round(), "logistic": labels}[loss]
     people, weight, seen = rng.permutation(np.arange(90) // 5), rng.integers(1, 4, 90) + 0.0, []
     given, want = {"cv": GroupKFold(4), "groups": people, "n_jobs": jobs}, []
     for k in (1, 2, 3, 4):
@@ -164,9 +162,8 @@ def test_all_steps_are_fitted_on_the_training_rows(table, rng, loss, measure, jo
 
 def test_a_fold_with_fewer_columns_keeps_its_last_model(table):
     model = encoded("cv_1se", OneHotEncoder(sparse_output=False, handle_unknown="ignore"))
-    found = cross_validate(
-        model, *table, cv=[(np.arange(2, 90), np.arange(2)), (np.arange(60), np.arange(60, 90))]
-    )
+    folds = [(np.arange(2, 90), np.arange(2)), (np.arange(60), np.arange(60, 90))]
+    found = cross_validate(model, *table, cv=folds)
     assert found.sizes.tolist() == list(range(1, 12))  # "rare" is no column of the first fold
     assert found.error[-1] == found.error[-2] != found.error[-3]
 
@@ -182,10 +179,8 @@ def test_numbers_of_folds_and_of_features(rng):
 
 def test_what_cannot_be_cross_validated_is_refused(table):
     X, y = table[0].drop(columns="town").fillna(0.0), table[1]
-    other, model = (
-        make_pipeline(StandardScaler(), LinearRegression()),
-        make_pipeline(StandardScaler(), OMPSelector(9)),
-    )
+    other = make_pipeline(StandardScaler(), LinearRegression())
+    model = make_pipeline(StandardScaler(), OMPSelector(9))
     refuses("a Pipeline that ends in one; got LinearRegression", cross_validate, other, X, y, error=TypeError)
     refuses("labels of the rows of X in another order", cross_validate, model, X, y[::-1])
     refuses("=9 is more than there are", cross_validate, model, X, y)

@@ -33,9 +33,8 @@ def needs(name):
 
 
 # but for those that need a path, and those whose y are labels or counts of a loss
-FUNCTIONS = sorted(
-    name for name in {row.name for row in methods.METHODS.values()} if needs(name) <= set(NEEDED)
-)
+PUBLIC = {row.name for row in methods.METHODS.values()}
+FUNCTIONS = sorted(name for name in PUBLIC if needs(name) <= set(NEEDED))
 ON_VECTORS = [name for name in FUNCTIONS if name != "batch_omp"]
 
 
@@ -302,10 +301,8 @@ class TestFrames:
         data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
         with pytest.raises(ValueError, match=r"forced has 'a', the name of 2 columns\. Use indices"):
             sl.omp(pandas.DataFrame(data, columns=["a", "b", "a"]), y, 2, forced=["a"])
-        with pytest.raises(
-            TypeError, match=r"got \['a'\]\. X has no names\. Pass a frame whose labels are all"
-        ):
-            sl.omp(pandas.DataFrame(data), y, 2, forced=["a"])
+        words = r"got \['a'\]\. X has no names\. Pass a frame whose labels are all"
+        refuses(words, sl.omp, pandas.DataFrame(data), y, 2, forced=["a"], error=TypeError)
 
     def test_labels_of_which_some_are_no_names(self, rng):
         """Labels that are partly no strings are ignored, as in scikit-learn; other names can be given."""
@@ -371,9 +368,8 @@ class TestSparse:
         coo = scipy.sparse.coo_array(triplets, dense.shape)
         by_column = np.argsort(triplets[1][1], kind="stable")
         pointer = np.arange(0, 2 * dense.size + 1, 2 * len(dense))
-        csc = scipy.sparse.csc_array(
-            (triplets[0][by_column], triplets[1][0][by_column], pointer), dense.shape
-        )
+        entries = triplets[0][by_column], triplets[1][0][by_column], pointer
+        csc = scipy.sparse.csc_array(entries, dense.shape)
         by_row = np.argsort(triplets[1][0], kind="stable")
         pointer = np.arange(0, 2 * dense.size + 1, 2 * dense.shape[1])
         csr = scipy.sparse.csr_array((triplets[0][by_row], triplets[1][1][by_row], pointer), dense.shape)

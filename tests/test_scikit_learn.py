@@ -54,9 +54,8 @@ for name in names:
 """
     )
     run = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(
-        run, capture_output=True, text=True, check=True, env=os.environ | {"SCIPY_ARRAY_API": "1"}
-    )
+    env = os.environ | {"SCIPY_ARRAY_API": "1"}
+    done = subprocess.run(run, capture_output=True, text=True, check=True, env=env)
     assert done.stdout.splitlines() == [f"{name} True []" for name in sorted(ESTIMATORS)]
 
 
@@ -125,9 +124,8 @@ def test_copies(selector):
 
 def test_random_state(rng):
     X, y = noise(rng)
-    weights = [
-        SequentialAttentionSelector(2, random_state=seed).fit(X, y).path_.weights[0] for seed in (0, 0, 1)
-    ]
+    selectors = (SequentialAttentionSelector(2, random_state=seed) for seed in (0, 0, 1))
+    weights = [selector.fit(X, y).path_.weights[0] for selector in selectors]
     assert weights[0].tolist() == weights[1].tolist() != weights[2].tolist()
 
 

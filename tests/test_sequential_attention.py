@@ -260,9 +260,8 @@ def test_all_backends_agree(parametrization):
     assert select(np.asfortranarray(X), y) == expected
     assert select(scipy.sparse.csr_array(X), y) == expected
     assert select(Problem(X, y)) == expected
-    single = sl.sequential_attention(
-        X.astype(np.float32), y.astype(np.float32), 4, parametrization=parametrization
-    )
+    single = X.astype(np.float32), y.astype(np.float32)
+    single = sl.sequential_attention(*single, 4, parametrization=parametrization)
     assert single.support.tolist() == expected
     assert single.coef.dtype == single.weights[0].dtype == np.float32
     if parametrization in CONVEX:
@@ -290,9 +289,8 @@ def test_units_change_no_selection(parametrization, options):
 def test_a_given_lambda_neither_over_nor_underflows_in_any_units(parametrization, unit, lam):
     X, y, _ = sparse_signal(11, 20, 30)
     for design, response in [(X, unit * y), (unit * X, y)]:
-        path = sl.sequential_attention(
-            design, response, 2, parametrization=parametrization, lam=lam, max_iter=200
-        )
+        how = {"parametrization": parametrization, "lam": lam, "max_iter": 200}
+        path = sl.sequential_attention(design, response, 2, **how)
         assert all(np.isfinite(weights).all() for weights in path.weights)
         if path.status is Status.COMPLETED:
             assert len(path.support) == 2
@@ -343,9 +341,8 @@ def test_a_pick_that_the_smallest_gap_leaves_undecided_is_not_made(monkeypatch):
 @pytest.mark.parametrize("parametrization", ALL)
 def test_a_seed_fixes_every_bit(parametrization):
     X, y, _ = sparse_signal(12, 20, 30)
-    first, again, other = (
-        sl.sequential_attention(X, y, 2, parametrization=parametrization, rng=seed) for seed in (5, 5, 6)
-    )
+    how = {"parametrization": parametrization}
+    first, again, other = (sl.sequential_attention(X, y, 2, **how, rng=seed) for seed in (5, 5, 6))
     assert all(np.array_equal(a, b) for a, b in zip(first.weights, again.weights, strict=True))
     if parametrization != "l1_normalized":  # which ends in exactly one feature
         assert not np.array_equal(first.weights[0], other.weights[0])

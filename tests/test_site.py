@@ -23,9 +23,8 @@ import sparselin as sl
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-docstrings, formulas, links, terms = map(
-    importlib.import_module, ("docstrings", "formulas", "links", "terms")
-)
+NAMES = ("docstrings", "formulas", "links", "terms")
+docstrings, formulas, links, terms = map(importlib.import_module, NAMES)
 
 
 def tree(text, **options):
@@ -303,15 +302,13 @@ def test_what_would_not(text):
 
 
 def test_outward():
-    assert links.outward('<a class="x" href="https://a/?b=1&amp;c"> <a href="b.html">') == [
-        "https://a/?b=1&c"
-    ]
+    page = '<a class="x" href="https://a/?b=1&amp;c"> <a href="b.html">'
+    assert links.outward(page) == ["https://a/?b=1&c"]
 
 
 def test_links_of_pages_that_are_made():
-    assert links.read_as("[a](gallery/README.rst#b) [c](d.md)", "docs") == (
-        "[a](/docs/made/gallery/index.rst#b) [c](d.md)"
-    )
+    made = "[a](/docs/made/gallery/index.rst#b) [c](d.md)"
+    assert links.read_as("[a](gallery/README.rst#b) [c](d.md)", "docs") == made
     assert links.read_as("[a](README.rst)", "docs/gallery") == "[a](/docs/made/gallery/index.rst)"
     assert all((ROOT / source).exists() for source in links.READ_AS)
 
@@ -342,9 +339,8 @@ def test_the_glossary_explains_every_status_and_no_term_twice():
 
 def test_marks_are_index_entries():
     text = "# Title\n\n<!-- index: p-value; margin -->\nWords.\n"
-    assert terms.with_index(text) == (
-        "# Title\n\n```{index} ! single: p-value\n```\n\n```{index} ! single: margin\n```\nWords.\n"
-    )
+    first, second = (f"```{{index}} ! single: {word}\n```\n" for word in ("p-value", "margin"))
+    assert terms.with_index(text) == f"# Title\n\n{first}\n{second}Words.\n"
 
 
 @pytest.mark.parametrize(

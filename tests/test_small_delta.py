@@ -176,8 +176,7 @@ def test_near_copies_and_the_other_regularizers(f, kind, apart):
         for t in range(len(result.support) if kind not in ("float32", "Gram") else 0):
             S = result.support[:t].tolist()
             rest = [j for j in range(8) if j not in S]
-            gains = f.gains(C, S)[rest] + [
-                r_squared(columns, problem.y, [*S, j]) - r_squared(columns, problem.y, S) for j in rest
-            ]
+            here = r_squared(columns, problem.y, S)
+            gains = f.gains(C, S)[rest] + [r_squared(columns, problem.y, [*S, j]) - here for j in rest]
             short = gains.max() - gains[rest.index(result.support[t])]
             assert short <= (2.0**-8 + 100 * eps) * unit + 1e-6

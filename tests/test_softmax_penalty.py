@@ -149,12 +149,9 @@ def test_bounds(beta):
 
 @given(MODERATE)
 def test_the_lower_bound_is_sharp_at_infinity_and_the_upper_one_at_zero(beta):
-    assert softmax_penalty((1e8 * beta) ** 2).value == pytest.approx(
-        1e16 * np.sum(np.cbrt(beta**2)) ** 3, rel=1e-8
-    )
-    assert softmax_penalty((1e-8 * beta) ** 2).value == pytest.approx(
-        1e-16 * len(beta) ** 2 * beta @ beta, rel=1e-8
-    )
+    large, small = (softmax_penalty((scale * beta) ** 2).value for scale in (1e8, 1e-8))
+    assert large == pytest.approx(1e16 * np.sum(np.cbrt(beta**2)) ** 3, rel=1e-8)
+    assert small == pytest.approx(1e-16 * len(beta) ** 2 * beta @ beta, rel=1e-8)
 
 
 @given(BETAS, st.randoms(use_true_random=False))
@@ -318,9 +315,8 @@ def test_q_names_the_way_into_its_domain():
     ) as raised:
         q(outside)
     inside = outside * (outside**-0.5).sum(-1, keepdims=True) ** 2
-    assert str(raised.value).endswith(
-        "To scale q into the domain, use q * (q**-0.5).sum(-1, keepdims=True)**2"
-    )
+    remedy = "To scale q into the domain, use q * (q**-0.5).sum(-1, keepdims=True)**2"
+    assert str(raised.value).endswith(remedy)
     np.testing.assert_allclose(q(inside).minimizer[1], 0, atol=4 * EPS)
     refuses(r"^q must be positive.*least entry is 0", q, [1.0, 0.0])
     refuses(r"^q must be 1/softmax", q, [1.0, 1.0])

@@ -171,10 +171,7 @@ def test_the_secular_solver_has_small_relative_errors(data):
     poles, weights = [Fraction(v) for v in D.tolist()], [Fraction(v) for v in squares.tolist()]
     for i, value in enumerate(np.sort(mu).tolist()):
         if value > 0:
-            low, high = (
-                Fraction(value) * (1 - Fraction(1, 10**14)),
-                Fraction(value) * (1 + Fraction(1, 10**14)),
-            )
+            low, high = (Fraction(value) * (1 + Fraction(sign, 10**14)) for sign in (-1, 1))
             assert eigenvalues_below(poles, weights, low) <= i
             assert eigenvalues_below(poles, weights, high) >= i + 1
 

@@ -197,9 +197,8 @@ def test_zero_columns_and_a_zero_response(rng):
 
 def test_dependent_columns_count_for_f_alone():
     X = np.array([[1.0, 1.0, 0.6], [0.0, 0.0, 0.8]])
-    found = sl.forward_regression(
-        X, np.array([1.0, 1.0]), 3, regularizer=SmoothedDifferentialEntropy(1.0), nu=0.1
-    )
+    f = SmoothedDifferentialEntropy(1.0)
+    found = sl.forward_regression(X, np.array([1.0, 1.0]), 3, regularizer=f, nu=0.1)
     assert len(found.support) == 3
     assert found.r2 == pytest.approx(1.0)
     assert np.count_nonzero(found.coef) == 2
@@ -239,9 +238,8 @@ def test_lazy_evaluation_saves_evaluations_and_takes_the_same_on_a_larger_design
     assert lazy.evaluations < eager.evaluations / 2
     plain = PlainSquareRoot()
     found = sl.forward_regression(X, y, 12, regularizer=f, nu=0.05)
-    assert (
-        found.support.tolist() == sl.forward_regression(X, y, 12, regularizer=plain, nu=0.05).support.tolist()
-    )
+    same = sl.forward_regression(X, y, 12, regularizer=plain, nu=0.05)
+    assert found.support.tolist() == same.support.tolist()
 
 
 class PlainSquareRoot:
@@ -382,14 +380,11 @@ def test_callbacks_see_every_step_and_stop(rng):
     f = SpectralVariance(k=10)
     for regularizer, nu in ((None, 0.0), (f, 0.1)):
         seen = []
-        sl.forward_regression(
-            X, y, 4, regularizer=regularizer, nu=nu, callback=lambda s, seen=seen: seen.append(s)
-        )
+        how = {"regularizer": regularizer, "nu": nu}
+        sl.forward_regression(X, y, 4, **how, callback=lambda s, seen=seen: seen.append(s))
         assert [len(s.support) for s in seen] == [1, 2, 3, 4]
         assert all(isinstance(s, SubsetResult) for s in seen)
-        stopped = sl.forward_regression(
-            X, y, 4, regularizer=regularizer, nu=nu, callback=lambda s: len(s.support) == 2
-        )
+        stopped = sl.forward_regression(X, y, 4, **how, callback=lambda s: len(s.support) == 2)
         assert (len(stopped.support), stopped.status) == (2, Status.STOPPED)
     unit = X / np.linalg.norm(X, axis=0)
     entropy = SmoothedDifferentialEntropy(1.0)
@@ -397,9 +392,8 @@ def test_callbacks_see_every_step_and_stop(rng):
     assert (climb.moves, climb.status) == (2, Status.STOPPED)
     for stop in (1, 5):
         answers = iter([False] * stop + [True])
-        found = sl.greedy_local_search(
-            unit, y, 3, regularizer=entropy, callback=lambda s, answers=answers: next(answers)
-        )
+        how = {"regularizer": entropy, "callback": lambda s, answers=answers: next(answers)}
+        found = sl.greedy_local_search(unit, y, 3, **how)
         assert found.status is Status.STOPPED
 
 

@@ -60,9 +60,8 @@ def test_the_halves_of_a_pair_have_no_row_in_common(n, rows_of):
 @pytest.mark.parametrize("forced", [(), (7, 2)])
 def test_paths_and_shares_are_those_of_a_loop(method, forced):
     X, y = design()
-    found = sl.stability_selection(
-        X, y, 5, method=method, pairs=12, forced=forced, rng=3, intercept=True, standardize=True
-    )
+    options = {"forced": forced, "intercept": True, "standardize": True}
+    found = sl.stability_selection(X, y, 5, method=method, pairs=12, rng=3, **options)
     hat, tilde = np.zeros((5, 9)), np.zeros((5, 9))
     for pair, both in zip(halves(41, 12, 3), found.paths, strict=True):
         orders = []
@@ -156,11 +155,8 @@ def test_the_formula(B, tau):
     assert found.bound(1, tau) == 0.0
     # Shah and Samworth, Theorem 2
     if (2 * B * tau) % 1 == 0:
-        C = (
-            1 / (2 * (2 * tau - 1 - 1 / (2 * B)))
-            if tau <= 0.75
-            else 4 * (1 - tau + 1 / (2 * B)) / (1 + 1 / B)
-        )
+        above = 4 * (1 - tau + 1 / (2 * B)) / (1 + 1 / B)
+        C = 1 / (2 * (2 * tau - 1 - 1 / (2 * B))) if tau <= 0.75 else above
         assert found.bound(3, tau, unimodal=True) == pytest.approx(2**2 / 39 * C, rel=1e-12)
 
 

@@ -162,12 +162,10 @@ def test_the_chain_of_spectral_bounds(rng):
         U, k = rng.permutation(d)[: rng.integers(1, 3)].tolist(), int(rng.integers(2, 4))
         data = submodularity._scale(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U), k)
         residual = submodularity._residual_bound(data, 10**6)
-        joint = min(
-            np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for _, A in pairs(d, [], k) for S in [sorted({*U, *A})]
-        )
-        gamma = min(
-            gamma_by_definition(r2_by_svd(X, rng.normal(size=d + 3)), d, U, k, 1e-11)[0] for _ in range(3)
-        )
+        sets = [sorted({*U, *A}) for _, A in pairs(d, [], k)]
+        joint = min(np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for S in sets)
+        each = (r2_by_svd(X, rng.normal(size=d + 3)) for _ in range(3))
+        gamma = min(gamma_by_definition(f, d, U, k, 1e-11)[0] for f in each)
         chain = [sl.sparse_eigenvalues(X, len(U) + k).lower, joint, residual, gamma]
         assert residual == pytest.approx(least_residual_eigenvalue(X, U, k), rel=1e-8)
         assert np.all(np.diff(chain) >= -1e-10)
@@ -283,9 +281,8 @@ def test_any_table_of_integers(rng):
             return int(values[sum(1 << "abcdef".index(x) for x in S)])
 
         found = sl.submodularity_ratio_of(f, names, [names[i] for i in U], k)
-        gamma, _, _ = gamma_by_definition(
-            lambda S, v=values: Fraction(int(v[sum(1 << i for i in S)])), d, U, k
-        )
+        exact = [Fraction(int(value)) for value in values]
+        gamma = gamma_by_definition(lambda S, v=exact: v[sum(1 << i for i in S)], d, U, k)[0]
         assert found.lower == found.upper == pytest.approx(float(gamma))
         assert len(seen) == len(set(seen))
         assert all(tuple(sorted(S)) == S for S in seen)
