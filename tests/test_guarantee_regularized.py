@@ -72,7 +72,7 @@ def test_what_is_achieved_on_dependent_columns_contains_the_truth(seed, nu):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("m", [0, 1])
 def test_promises_with_a_regularizer(seed, m):
-    """Of the contracted functions, if m features are forced."""
+    """If m features are forced, the functions are contracted."""
     X, y, more = independent_design(seed)
     X, nu, eps, d = unit(X), 0.05, 0.1, X.shape[1]
     F = np.random.default_rng(seed).permutation(d)[:m].tolist()

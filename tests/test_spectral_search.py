@@ -71,7 +71,7 @@ def test_forward_regression_takes_what_the_printed_algorithm_takes(f, data, nu, 
 @settings(max_examples=40)
 @given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]))
 def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, data, nu, eps):
-    """Of the contracted function, if features are forced."""
+    """If features are forced, the function is contracted."""
     X, y, F, U = data
     whole = tables(X, y, f, nu)
     values, g = (contracted(table, F, U) for table in whole)
