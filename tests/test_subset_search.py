@@ -74,9 +74,8 @@ def exact_of(task, standardize=False):
     """Return the oracle of a task, with the ridge of each column."""
     exact = Oracle(dataclasses.replace(task, ridge=0.0))
     total = sum(map(Fraction, task.weights))
-    exact.ridge = [
-        Fraction(task.ridge) * (row[j] / total if standardize else 1) for j, row in enumerate(exact.G)
-    ]
+    shares = [row[j] / total if standardize else 1 for j, row in enumerate(exact.G)]
+    exact.ridge = [Fraction(task.ridge) * share for share in shares]
     for j in range(len(task.labels)):
         exact.G[j][j] += exact.ridge[j]
     return exact

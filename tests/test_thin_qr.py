@@ -133,6 +133,11 @@ def exact_balance(X, f, g):
     return [a - sum(u[i] * b for u, b in zip(X, x, strict=True)) for i, a in enumerate(f)], x
 
 
+def less(exact, found, low):
+    """Return exact − (found + low), computed in fractions."""
+    return [float(a - Fraction(b) - Fraction(c)) for a, b, c in zip(exact, found, low, strict=True)]
+
+
 @pytest.mark.parametrize("seed", range(3, 11))
 @pytest.mark.parametrize("noise", [1e-1, 1e-4, 1e-8, 1e-10, 1e-12])
 def test_refined_to_twice_the_precision_and_within_its_bounds(noise, seed):
@@ -148,12 +153,7 @@ def test_refined_to_twice_the_precision_and_within_its_bounds(noise, seed):
         found = refine(qr, f, g)
         r, x = exact_balance(X[:, J], np.zeros(10) if f is None else f, np.zeros(7) if g is None else g)
         assert found.sound
-        r_off = [
-            float(a - Fraction(b) - Fraction(c)) for a, b, c in zip(r, found.r, found.r_low, strict=True)
-        ]
-        x_off = [
-            float(a - Fraction(b) - Fraction(c)) for a, b, c in zip(x, found.x, found.x_low, strict=True)
-        ]
+        r_off, x_off = less(r, found.r, found.r_low), less(x, found.x, found.x_low)
         assert np.linalg.norm(r_off) <= found.r_error <= 1e-15 * np.linalg.norm(found.r)
         assert np.all(np.abs(x_off) <= found.x_error)
         assert np.all(found.x_error <= 1e-14 * np.abs(found.x).max())

@@ -101,17 +101,11 @@ def sums_and_stores(loop, counts):
     nodes = [node for line in loop.body for node in ast.walk(line)]
     if any(isinstance(node, ast.For | ast.While) for node in nodes):
         return False  # not vectorised; the inner ones are looked at by themselves
-    sums = [
-        node.target
-        for node in nodes
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
-    ]
+    added = [node for node in nodes if isinstance(node, ast.AugAssign)]
+    sums = [node.target for node in added if isinstance(node.op, ast.Add | ast.Sub)]
     variables = [sum_ for sum_ in sums if isinstance(sum_, ast.Name) and sum_.id not in counts]
-    entries = [
-        sum_
-        for sum_ in sums
-        if isinstance(sum_, ast.Subscript) and not names(loop.target) & names(sum_.slice)
-    ]
+    subscripts = [sum_ for sum_ in sums if isinstance(sum_, ast.Subscript)]
+    entries = [sum_ for sum_ in subscripts if not names(loop.target) & names(sum_.slice)]
     stores = [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
     return bool((variables and stores) or entries)
 

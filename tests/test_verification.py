@@ -139,9 +139,8 @@ def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor):
     step = ProjectedDesign(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
     rng = np.random.default_rng(0)
     target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
-    found = bracket(
-        step, step.delta, lambda lam: Methods().solve(*step.compressed, lam, step.start(rng), target)
-    )
+    solve = Methods().solve
+    found = bracket(step, step.delta, lambda lam: solve(*step.compressed, lam, step.start(rng), target))
     assert found.verdict is Agreement.VIOLATES
 
 
@@ -167,9 +166,8 @@ def test_different_whole_supports_are_caught():
 def test_different_supports_alone_are_counted_and_fail_the_run():
     """Steps and supports are counted apart: a run of steps that all agree fails by its supports."""
     (record,) = run(["gaussian"], designs=1)
-    wrong = dataclasses.replace(
-        record, supports=dataclasses.replace(record.supports, verdict=Agreement.VIOLATES)
-    )
+    supports = dataclasses.replace(record.supports, verdict=Agreement.VIOLATES)
+    wrong = dataclasses.replace(record, supports=supports)
     (row,) = summarize([record, wrong])
     assert (row.different, row.violations, row.agreements, row.passes) == (1, 0, row.steps, False)
     assert "; in 1 design the supports differ." in verification.headline([row], SETTINGS)[0]
@@ -278,9 +276,8 @@ def test_window_ratios_of_a_path():
         entry = sl.first_entry(X, y, forced=path.support[:t])
         assert ratios[t] == entry.window_lower / entry.lam_star
     centred = X - X.mean(axis=0)
-    np.testing.assert_allclose(
-        sl.window_ratios(X, y, 4, intercept=True), sl.window_ratios(centred, y - y.mean(), 4), rtol=1e-9
-    )
+    by_hand = sl.window_ratios(centred, y - y.mean(), 4)
+    np.testing.assert_allclose(sl.window_ratios(X, y, 4, intercept=True), by_hand, rtol=1e-9)
     assert sl.window_ratios(np.eye(3), np.eye(3)[0], 3).tolist() == [0.0]
     assert len(sl.window_ratios(np.eye(3), np.zeros(3), 2)) == 0
 
