@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from benchmarks import checks, designs, entrants, lassonet, measures, networks
@@ -10,16 +13,16 @@ from benchmarks.contest import Case, Entrant, Goal, Job
 from benchmarks.measures import Measure
 
 
-def alone(key: str, title: str, ours: Entrant, check: Check, *goals: Goal) -> tuple[Job, ...]:
-    """Return a job, as the only one of its case."""
-    return (Job(key, title, ours, goals, check),)
+def job(key: str, title: str, ours: Entrant, check: Callable[[Entrant], Check], *goals: Goal) -> Job:
+    """Return a job; `check` makes the check of our entrant's answers."""
+    return Job(key, title, ours, goals, check(ours))
 
 
 def picks(
     kind: str, words: str, ours: Entrant, key: str, name: str, *goals: Goal, eps: float = 2.0**-52
 ) -> Job:
     """Return the job of a method whose picks have to be those of OMP on one design."""
-    return Job(f"{kind}/{key}", f"{words}, {name}", ours, goals, checks.selects_like_omp(ours, eps))
+    return job(f"{kind}/{key}", f"{words}, {name}", ours, partial(checks.selects_like_omp, eps=eps), *goals)
 
 
 def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
@@ -28,7 +31,7 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
     by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
     jobs = (
         *omp_both_ways(key, name, goals),
-        Job(f"ols/{key}", f"OLS, {name}", ols, (Goal(entrants.spams_omp, 1),), checks.selects_like_ols(ols)),
+        job(f"ols/{key}", f"OLS, {name}", ols, checks.selects_like_ols, Goal(entrants.spams_omp, 1)),
         picks("sequential-by-omp", "Sequential LASSO by OMP", by_omp, key, name, Goal(omp, 1 / 1.1)),
         picks("sequential", "Sequential LASSO", by_lasso, key, name, Goal(omp, 1 / 2)),
     )
@@ -50,175 +53,126 @@ def single_precision(key: str, name: str) -> Job:
     return picks("float32", "OMP in float32", entrants.our_omp_single, key, name, goal, eps=2.0**-23)
 
 
-def path(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
+def path(key: str, title: str, *goals: Goal) -> Job:
     """Return the job of a LASSO path."""
-    ours = entrants.our_path
-    return Job(f"path/{key}", f"LASSO path, {title}", ours, goals, checks.knots(ours))
+    return job(f"path/{key}", f"LASSO path, {title}", entrants.our_path, checks.knots, *goals)
 
 
-def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
+def projection(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
     """Return the job of a projection on the dual polytope."""
     ours = entrants.our_projection
-    return alone(f"project/{key}", f"project_dual, {title}", ours, checks.projections(ours), *goals)
+    return job(f"project/{key}", f"project_dual, {title}", ours, checks.projections, *goals)
 
 
 BIG = {"n": 2000, "d": 20000, "k": 100}
 TOY = {"n": 40, "d": 60, "k": 5}
 BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
-PARITY = (Goal(entrants.sklearn_path, 1),)
+PARITY = Goal(entrants.sklearn_path, 1)
 SMALL = {"n": 300, "d": 1000, "k": 20}
-FLOW, PATH = entrants.our_flow, entrants.our_path
 OF_DUAL = ("n", "d", "lam", "unpenalized")
 SIGNAL, NOISE = designs.projection, designs.projection_of_noise
 EVEN, HALF = (Goal(entrants.daqp_projection, 1),), (Goal(entrants.daqp_projection, 0.5),)
 THREE_TIMES = (Goal(entrants.celer_projection, 3),)
+PER_CANDIDATE = entrants.eigenvalues_of_each
 
 CASES: tuple[Case, ...] = (
-    Case(
-        "noise",
-        designs.noise,
-        BIG,
-        TOY,
-        (
-            *greedy("noise", "noise", BIG_GOALS, single=True),
-            path("noise", "noise", (Goal(entrants.sklearn_path, 5),)),
-        ),
+    Case("noise", designs.noise, BIG, TOY).with_jobs(
+        *greedy("noise", "noise", BIG_GOALS, single=True),
+        path("noise", "noise", Goal(entrants.sklearn_path, 5)),
     ),
-    Case(
-        "sparse signal",
-        designs.sparse,
-        BIG,
-        TOY,
-        (*greedy("sparse", "sparse signal", BIG_GOALS, single=True), path("sparse", "sparse signal", PARITY)),
+    Case("sparse signal", designs.sparse, BIG, TOY).with_jobs(
+        *greedy("sparse", "sparse signal", BIG_GOALS, single=True), path("sparse", "sparse signal", PARITY)
     ),
-    Case(
-        "noise, fewer columns",
-        designs.noise,
-        {"n": 1000, "d": 5000, "k": 50},
-        TOY,
-        omp_both_ways("noise-5000", "noise", (Goal(entrants.sklearn_omp, 2), Goal(entrants.gemvs, 1.4))),
+    Case("noise, fewer columns", designs.noise, {"n": 1000, "d": 5000, "k": 50}, TOY).with_jobs(
+        *omp_both_ways("noise-5000", "noise", (Goal(entrants.sklearn_omp, 2), Goal(entrants.gemvs, 1.4)))
     ),
     *(
-        Case(
-            f"flow, {name}",
-            design,
-            {"n": 1000, "d": 5000, "k": 100},
-            TOY,
-            alone(f"flow/{key}", f"gradient flow, {name}", FLOW, checks.flow(FLOW), Goal(PATH, 1 / 3)),
+        Case(f"flow, {name}", design, {"n": 1000, "d": 5000, "k": 100}, TOY).with_jobs(
+            job(
+                f"flow/{key}",
+                f"gradient flow, {name}",
+                entrants.our_flow,
+                checks.flow,
+                Goal(entrants.our_path, 1 / 3),
+            )
         )
         for key, name, design in (
             ("sparse", "sparse signal", designs.sparse),
             ("noise", "noise", designs.noise),
         )
     ),
-    Case(
-        "AR(1)",
-        designs.ar1,
-        {"n": 5000, "d": 2000, "k": 100},
-        {"n": 60, "d": 40, "k": 5},
-        greedy("ar1", "AR(1)", (Goal(entrants.sklearn_omp, 2.5), Goal(entrants.gemvs, 1.5))),
+    Case("AR(1)", designs.ar1, {"n": 5000, "d": 2000, "k": 100}, {"n": 60, "d": 40, "k": 5}).with_jobs(
+        *greedy("ar1", "AR(1)", (Goal(entrants.sklearn_omp, 2.5), Goal(entrants.gemvs, 1.5)))
     ),
     Case(
-        "AR(1), more columns",
-        designs.ar1,
-        {"n": 5000, "d": 3000, "k": 100},
-        {"n": 60, "d": 40, "k": 5},
-        omp_both_ways("ar1-3000", "AR(1)", (Goal(entrants.gemvs, 0.9),)),
+        "AR(1), more columns", designs.ar1, {"n": 5000, "d": 3000, "k": 100}, {"n": 60, "d": 40, "k": 5}
+    ).with_jobs(*omp_both_ways("ar1-3000", "AR(1)", (Goal(entrants.gemvs, 0.9),))),
+    Case("random walk", designs.random_walk, {"n": 1000, "d": 5000, "k": 50}, TOY).with_jobs(
+        *greedy("random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))),
+        path("random-walk", "random walk", PARITY),
     ),
-    Case(
-        "random walk",
-        designs.random_walk,
-        {"n": 1000, "d": 5000, "k": 50},
-        TOY,
-        (
-            *greedy(
-                "random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))
-            ),
-            path("random-walk", "random walk", PARITY),
-        ),
-    ),
-    Case(
-        "small",
-        designs.sparse,
-        SMALL,
-        TOY,
-        (
-            *greedy("small", "sparse signal", (Goal(entrants.sklearn_omp, 1.8),)),
-            path("small", "sparse signal", PARITY),
-        ),
+    Case("small", designs.sparse, SMALL, TOY).with_jobs(
+        *greedy("small", "sparse signal", (Goal(entrants.sklearn_omp, 1.8),)),
+        path("small", "sparse signal", PARITY),
     ),
     *(
         Case(
-            f"estimator {n} × {d}",
-            designs.sparse,
-            {"n": n, "d": d, "k": k},
-            {"n": 40, "d": 20, "k": 3},
-            alone(
+            f"estimator {n} × {d}", designs.sparse, {"n": n, "d": d, "k": k}, {"n": 40, "d": 20, "k": 3}
+        ).with_jobs(
+            job(
                 f"estimator/{n}x{d}",
                 "OrthogonalMatchingPursuit",
                 entrants.our_estimator,
-                checks.coefficients(entrants.our_estimator, entrants.our_centred_omp),
+                partial(checks.coefficients, other=entrants.our_centred_omp),
                 Goal(entrants.our_centred_omp, least),
-            ),
+            )
         )
         for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
     ),
-    Case(
-        "complex",
-        designs.complex_signal,
-        {"n": 1000, "d": 4000, "k": 20},
-        TOY,
-        alone("complex/omp", "OMP, complex128", entrants.our_omp, checks.selects_like_omp(entrants.our_omp)),
+    Case("complex", designs.complex_signal, {"n": 1000, "d": 4000, "k": 20}, TOY).with_jobs(
+        job("complex/omp", "OMP, complex128", entrants.our_omp, checks.selects_like_omp)
     ),
     Case(
         "groups",
         designs.column_groups,
         {"n": 600, "d": 2000, "k": 20, "size": 5},
         {"n": 40, "d": 60, "k": 4, "size": 5},
-        alone(
-            "groups/omp",
-            "OMPSelector, groups of 5",
-            entrants.our_groups,
-            checks.selects_groups(entrants.our_groups),
-        ),
-    ),
+    ).with_jobs(job("groups/omp", "OMPSelector, groups of 5", entrants.our_groups, checks.selects_groups)),
     Case(
         "OLS, centred",
         designs.centred_signal,
         {"n": 2000, "d": 2000, "k": 20},
         {"n": 60, "d": 40, "k": 5},
-        alone(
+    ).with_jobs(
+        job(
             "ols/centred",
             "OLS, centred sparse signal",
             entrants.our_ols,
-            checks.selects_like_ols(entrants.our_ols),
+            checks.selects_like_ols,
             Goal(entrants.fastcan_ols, 8),
-        ),
+        )
     ),
     Case(
         "OLS, dependent integers",
         designs.dependent_integers,
         {"n": 20, "d": 16, "rank": 10, "designs": 60},
         {"n": 12, "d": 10, "rank": 5, "designs": 20},
-        alone(
+    ).with_jobs(
+        job(
             "dependent/ols",
             "OLS up to the rank, dependent integer columns",
             entrants.our_ols_of_each,
-            checks.selects_of_each_like_ols(entrants.our_ols_of_each, entrants.fastcan_ols_of_each),
-        ),
+            partial(checks.selects_of_each_like_ols, other=entrants.fastcan_ols_of_each),
+        )
     ),
-    Case(
-        "OMP-CV",
-        designs.sparse,
-        {"n": 2000, "d": 5000, "k": 50},
-        TOY,
-        alone(
+    Case("OMP-CV", designs.sparse, {"n": 2000, "d": 5000, "k": 50}, TOY).with_jobs(
+        job(
             "omp-cv/5000",
             "OrthogonalMatchingPursuitCV, 5 folds",
             entrants.our_omp_cv,
-            checks.coefficients(entrants.our_omp_cv, entrants.sklearn_omp_cv),
+            partial(checks.coefficients, other=entrants.sklearn_omp_cv),
             Goal(entrants.sklearn_omp_cv, 5),
-        ),
+        )
     ),
     *(
         Case(
@@ -226,13 +180,10 @@ CASES: tuple[Case, ...] = (
             designs.dictionary,
             {"n": n, "d": d, "signals": signals, "k": k},
             {"n": 16, "d": 32, "signals": 40, "k": 3},
-            alone(
-                f"batch/{n}x{d}",
-                "batch OMP",
-                entrants.our_batch,
-                checks.batch(entrants.our_batch),
-                Goal(entrants.spams_batch, 2),
-            ),
+        ).with_jobs(
+            job(
+                f"batch/{n}x{d}", "batch OMP", entrants.our_batch, checks.batch, Goal(entrants.spams_batch, 2)
+            )
         )
         for n, d, signals, k in ((64, 256, 20000, 10), (100, 1000, 5000, 20))
     ),
@@ -241,14 +192,9 @@ CASES: tuple[Case, ...] = (
         designs.ar1_path,
         {"n": 5000, "d": 1000, "steps": 200},
         {"n": 60, "d": 30, "steps": 10},
-        (path("ar1", "AR(1)", (Goal(entrants.sklearn_path, 4),)),),
-    ),
-    Case(
-        "whole path",
-        designs.whole_path,
-        {"n": 200, "d": 500},
-        {"n": 15, "d": 30},
-        (path("whole", "noise, to λ = 0", (Goal(entrants.cvxcla_path, 20),)),),
+    ).with_jobs(path("ar1", "AR(1)", Goal(entrants.sklearn_path, 4))),
+    Case("whole path", designs.whole_path, {"n": 200, "d": 500}, {"n": 15, "d": 30}).with_jobs(
+        path("whole", "noise, to λ = 0", Goal(entrants.cvxcla_path, 20))
     ),
     *(
         Case(
@@ -256,8 +202,7 @@ CASES: tuple[Case, ...] = (
             design,
             dict(zip(OF_DUAL, size, strict=False)),
             dict(zip(OF_DUAL, toy, strict=False)),
-            projection(key, words, goals),
-        )
+        ).with_jobs(projection(key, words, goals))
         for name, key, words, design, size, toy, goals in (
             ("projection 0.3", "0.3", "signal", SIGNAL, (200, 1000, 0.3, 0.05), (20, 40, 0.3, 0.05), EVEN),
             ("projection 0.05", "0.05", "signal", SIGNAL, (200, 1000, 0.05, 0.05), (20, 40, 0.3, 0.05), EVEN),
@@ -267,34 +212,31 @@ CASES: tuple[Case, ...] = (
         )
     ),
     Case(
-        "spectral",
-        designs.image_like,
-        {"n": 1000, "d": 784, "k": 50},
-        {"n": 30, "d": 20, "k": 4},
-        (
-            Job(
-                "spectral/log-det",
-                "log-determinant greedy",
-                entrants.our_log_det,
-                (Goal(entrants.eigenvalues_of_each, 100), Goal(entrants.submodlib_log_det, 1)),
-                checks.maximizes(
-                    entrants.our_log_det, lambda values: np.log2(0.1 + values), entrants.submodlib_log_det
-                ),
+        "spectral", designs.image_like, {"n": 1000, "d": 784, "k": 50}, {"n": 30, "d": 20, "k": 4}
+    ).with_jobs(
+        job(
+            "spectral/log-det",
+            "log-determinant greedy",
+            entrants.our_log_det,
+            partial(
+                checks.maximizes, h=lambda values: np.log2(0.1 + values), others=(entrants.submodlib_log_det,)
             ),
-            Job(
-                "spectral/variance",
-                "spectral variance greedy",
-                entrants.our_variance,
-                (Goal(entrants.eigenvalues_of_each, 100),),
-                checks.maximizes(entrants.our_variance, lambda values: -((values - 1) ** 2)),
-            ),
-            Job(
-                "spectral/rank",
-                "generalized rank greedy, α = ½",
-                entrants.our_rank,
-                (Goal(entrants.eigenvalues_of_each, 10),),
-                checks.maximizes(entrants.our_rank, lambda values: np.sqrt(values * (values > 1e-12))),
-            ),
+            Goal(PER_CANDIDATE, 100),
+            Goal(entrants.submodlib_log_det, 1),
+        ),
+        job(
+            "spectral/variance",
+            "spectral variance greedy",
+            entrants.our_variance,
+            partial(checks.maximizes, h=lambda values: -((values - 1) ** 2)),
+            Goal(PER_CANDIDATE, 100),
+        ),
+        job(
+            "spectral/rank",
+            "generalized rank greedy, α = ½",
+            entrants.our_rank,
+            partial(checks.maximizes, h=lambda values: np.sqrt(values * (values > 1e-12))),
+            Goal(PER_CANDIDATE, 10),
         ),
     ),
     *(
@@ -303,35 +245,26 @@ CASES: tuple[Case, ...] = (
             designs.half_noise,
             {"n": 200, "d": d, "k": k},
             {"n": 30, "d": 12, "k": 4},
-            alone(
+        ).with_jobs(
+            job(
                 f"best-subset/{d}-{k}",
                 f"best subset of {k}",
                 entrants.our_best_subset,
-                checks.best_subset(entrants.our_best_subset, entrants.abess_subset),
-            ),
+                partial(checks.best_subset, other=entrants.abess_subset),
+            )
         )
         for d, k in ((40, 10), (100, 5))
     ),
     Case(
-        "CSC",
-        designs.sparse_matrices,
-        {"n": 20000, "d": 20000, "k": 50},
-        {"n": 200, "d": 200, "k": 3},
-        (
-            Job(
-                "csc/1%",
-                "OMP, CSC at 1 %",
-                entrants.ONE,
-                (),
-                checks.selects_like_omp(entrants.ONE),
-            ),
-            # two and four times the nonzeros may take two and four times as long, plus a fifth
-            Job(
-                "csc/nnz",
-                "OMP, CSC at ½ %",
-                entrants.HALF,
-                (Goal(entrants.ONE, at_most=2 * 1.2), Goal(entrants.TWO, at_most=4 * 1.2)),
-            ),
+        "CSC", designs.sparse_matrices, {"n": 20000, "d": 20000, "k": 50}, {"n": 200, "d": 200, "k": 3}
+    ).with_jobs(
+        job("csc/1%", "OMP, CSC at 1 %", entrants.ONE, checks.selects_like_omp),
+        # two and four times the nonzeros may take two and four times as long, plus a fifth
+        Job(
+            "csc/nnz",
+            "OMP, CSC at ½ %",
+            entrants.HALF,
+            (Goal(entrants.ONE, at_most=2 * 1.2), Goal(entrants.TWO, at_most=4 * 1.2)),
         ),
     ),
 )
@@ -445,9 +378,7 @@ MEASURES: tuple[Measure, ...] = (
         "start/import-numba",
         "part of that: import numpy, numba",
         "s",
-        measures.import_time,
-        size={"modules": "numpy, numba"},
-        toy={"modules": "numpy, numba"},
+        partial(measures.import_time, modules="numpy, numba"),
     ),
     Measure("start/warm", "first omp less second, kernels cached", "s", measures.warm_start, 0.25),
     Measure(
@@ -460,9 +391,7 @@ MEASURES: tuple[Measure, ...] = (
         "start/warm-ours",
         "first omp less second, after that function",
         "s",
-        measures.warm_start,
-        size={"before": measures.AFTER_NUMBA},
-        toy={"before": measures.AFTER_NUMBA},
+        partial(measures.warm_start, before=measures.AFTER_NUMBA),
     ),
     Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 10.0),
     Measure(

@@ -150,7 +150,9 @@ def best_subset(ours: Entrant, other: Entrant) -> Check:
     return check
 
 
-def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Entrant) -> Check:
+def maximizes(
+    ours: Entrant, h: Callable[[np.ndarray], np.ndarray], others: tuple[Entrant, ...] = ()
+) -> Check:
     """Check at some steps that the pick has the largest Σ h(λ_i(C_{S+x})) of all x, from their eigenvalues.
 
     The selections of other entrants are compared by their value. At the first step all unit columns are tied.

@@ -122,11 +122,15 @@ class Case:
     build: Callable[..., Data]
     size: Mapping[str, Any]
     toy: Mapping[str, Any]
-    jobs: tuple[Job, ...]
+    jobs: tuple[Job, ...] = ()
+
+    def with_jobs(self, *jobs: Job) -> Case:
+        """Return the case with these jobs."""
+        return dataclasses.replace(self, jobs=jobs)
 
     def only(self, matches: Callable[[str], bool]) -> Case:
         """Return the case with the jobs whose keys match."""
-        return dataclasses.replace(self, jobs=tuple(job for job in self.jobs if matches(job.key)))
+        return self.with_jobs(*(job for job in self.jobs if matches(job.key)))
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
