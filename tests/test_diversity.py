@@ -329,7 +329,7 @@ def test_an_interrupt_leaves_the_report_of_what_was_done(tmp_path, monkeypatch):
         yield select(design, MethodTask("ld", settings.ks), settings)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("proofs_checks.experiments.diversity.command.select_all", interrupted)
+    monkeypatch.setattr("proofs_checks.experiments.diversity.run.select_all", interrupted)
     result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1")
     assert result.exit_code == 130, result.output
     assert "Interrupted" in (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -342,7 +342,7 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("proofs_checks.experiments.diversity.command.select_all", interrupted)
+    monkeypatch.setattr("proofs_checks.experiments.diversity.run.select_all", interrupted)
     assert run(tmp_path, "--k", "2", "--images", "50").exit_code == 130
 
 

@@ -12,32 +12,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from proofs_checks.experiments.diversity import report
+from proofs_checks.experiments.diversity import report, run
 from proofs_checks.experiments.diversity.findings import judge
-from proofs_checks.experiments.diversity.run import (
-    KS,
-    Design,
-    DiversitySettings,
-    MethodSelection,
-    methods,
-    sample,
-    select_all,
-    sort_selections,
-)
 from sparselin.datasets import FOLDER, Images, Source, images
-from sparselin.studies.common.command import (
-    HELP,
-    Alone,
-    finish,
-    ignore_interrupts,
-    jobs_option,
-    make_folder,
-    output_option,
-    watch,
-)
+from sparselin.studies.common import command as cli
 
 
-@click.command("python -m proofs_checks.experiments.diversity", cls=Alone, context_settings=HELP)
+@click.command("python -m proofs_checks.experiments.diversity", cls=cli.Alone, context_settings=cli.HELP)
 @click.option(
     "--data",
     "source",
@@ -64,8 +45,8 @@ from sparselin.studies.common.command import (
 )
 @click.option("--refitted", is_flag=True, help="Choose ν by R² of least squares on the LASSO's features.")
 @click.option("--quick", is_flag=True, help="Use three sparsities and few images; takes seconds.")
-@jobs_option
-@output_option("report/diversity", "index.html, results.json, selections.csv and the figures")
+@cli.jobs_option
+@cli.output_option("report/diversity", "index.html, results.json, selections.csv and the figures")
 def diversity(
     source: Source,
     ks: str | None,
@@ -94,13 +75,13 @@ def diversity(
     console.print(found.note, highlight=False)
     design = _design(found, count or _default_count(found, quick), seed)
     chosen = _sparsities(ks, design, quick)
-    settings = DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
-    make_folder(output, "proofs_checks.experiments.diversity", report.FILES)
+    settings = run.DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
+    cli.make_folder(output, "proofs_checks.experiments.diversity", report.FILES)
     started = time.perf_counter()
     selections, interrupted = _collect(console, design, settings)
     if not selections:
         raise SystemExit(130)
-    ignore_interrupts()
+    cli.ignore_interrupts()
     seconds = time.perf_counter() - started
     console.print(report.method_table(selections, settings))
     findings = judge(selections, settings)
@@ -112,7 +93,7 @@ def diversity(
         console.print(line, highlight=False)
     command = _command(design, settings)
     index = report.write(output, settings, design, selections, command, seconds, interrupted)
-    finish(console, index, interrupted)
+    cli.finish(console, index, interrupted)
 
 
 def _images(source: Source) -> Images:
@@ -133,21 +114,21 @@ def _default_count(found: Images, quick: bool) -> int:
     return 300 if quick else whole
 
 
-def _design(found: Images, count: int, seed: int) -> Design:
+def _design(found: Images, count: int, seed: int) -> run.Design:
     """Return the regression problem of a random sample of the images."""
     try:
-        return sample(found, count, seed)
+        return run.sample(found, count, seed)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--images") from None
 
 
-def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
+def _sparsities(text: str | None, design: run.Design, quick: bool) -> tuple[int, ...]:
     """Return the numbers of features that the option --k lists.
 
     They must be increasing, and at most the number of images and the number of pixels that are not always
     zero.
     """
-    default = KS[design.name]
+    default = run.KS[design.name]
     if text is None:
         return default[:3] if quick else default
     try:
@@ -161,7 +142,7 @@ def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...
     return chosen
 
 
-def _command(design: Design, settings: DiversitySettings) -> str:
+def _command(design: run.Design, settings: run.DiversitySettings) -> str:
     """Return the command line that repeats the experiment."""
     ks = ",".join(map(str, settings.ks))
     line = [*str(diversity.name).split(), "--data", design.name.lower(), "--k", ks]
@@ -171,19 +152,19 @@ def _command(design: Design, settings: DiversitySettings) -> str:
 
 
 def _collect(
-    console: Console, design: Design, settings: DiversitySettings
-) -> tuple[list[MethodSelection], bool]:
+    console: Console, design: run.Design, settings: run.DiversitySettings
+) -> tuple[list[run.MethodSelection], bool]:
     """Return the selections, sorted by method and k, and whether Ctrl-C ended the run before all were
     done.
     """
-    selections: list[MethodSelection] = []
+    selections: list[run.MethodSelection] = []
 
-    def take(found: list[MethodSelection]) -> tuple[int, str]:
+    def take(found: list[run.MethodSelection]) -> tuple[int, str]:
         selections.extend(found)
         state = found[0].method if len(found) > 1 else f"{found[0].method}, k = {found[0].k}"
         return len(found), state
 
-    total = len(methods()) * len(settings.ks)
+    total = len(run.methods()) * len(settings.ks)
     words = "Interrupted: the report shows the finished selections."
-    interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
-    return sort_selections(selections), interrupted
+    interrupted = cli.watch(console, "selections", total, run.select_all(design, settings), take, words)
+    return run.sort_selections(selections), interrupted

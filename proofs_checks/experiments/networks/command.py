@@ -21,38 +21,16 @@ from rich.table import Table
 
 from proofs_checks.experiments.networks import pieces, report
 from proofs_checks.experiments.networks.data import DATA, EMBEDDED, OURS, table
-from proofs_checks.experiments.networks.pieces import (
-    FULL,
-    NAME,
-    QUICK,
-    Failure,
-    Outcome,
-    Piece,
-    Scale,
-    Store,
-    Study,
-)
 from proofs_checks.experiments.networks.tables import AGAINST
 from sparselin.datasets import FOLDER
-from sparselin.studies.common.command import (
-    HELP,
-    Alone,
-    command_line,
-    finish,
-    ignore_interrupts,
-    jobs_option,
-    make_folder,
-    output_option,
-    parse_names,
-    watch,
-)
+from sparselin.studies.common import command as cli
 from sparselin.studies.common.folder import ReportError
 from sparselin.studies.common.page import pictures
 
 _LOG = 60.0  # without a terminal, the seconds between two lines of progress
 
 
-@click.command("python -m proofs_checks.experiments.networks", cls=Alone, context_settings=HELP)
+@click.command("python -m proofs_checks.experiments.networks", cls=cli.Alone, context_settings=cli.HELP)
 @click.option("--study", "study_names", help="Comma-separated names of studies.  [default: all]")
 @click.option(
     "--data",
@@ -69,9 +47,9 @@ _LOG = 60.0  # without a terminal, the seconds between two lines of progress
 )
 @click.option("--rows", type=click.IntRange(20), help="Limit the training rows of MNIST and Fashion-MNIST.")
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="Hours after which no piece begins.")
-@jobs_option
-@output_option(
-    "report/networks", f"index.html, results.json, the figures and {NAME}, which the next run reads"
+@cli.jobs_option
+@cli.output_option(
+    "report/networks", f"index.html, results.json, the figures and {pieces.NAME}, which the next run reads"
 )
 @click.option(
     "--against",
@@ -115,14 +93,14 @@ def networks(
     if only_plan:
         raise SystemExit(0)
     shown = {*studies, *(record.piece.study for record in store.records.values())}
-    make_folder(
+    cli.make_folder(
         output, "proofs_checks.experiments.networks", pictures(*(f"{glob.escape(name)}-*" for name in shown))
     )
-    command = command_line()
+    command = cli.command_line()
     started = time.perf_counter()
     interrupted, refused = _collect(console, pieces.run(studies, todo, store, jobs, hours), len(todo))
-    ignore_interrupts()
-    store = Store(store.path, store.scale)  # Ctrl-C may have come just after a line was written
+    cli.ignore_interrupts()
+    store = pieces.Store(store.path, store.scale)  # Ctrl-C may have come just after a line was written
     left = len(pieces.pending(todo, store))
     for line in _ending(left, store, command, refused):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
@@ -135,10 +113,10 @@ def networks(
         raise click.ClickException(
             f"the page cannot be written ({error}). The records are kept; then run again: {command}"
         ) from None
-    finish(console, index, interrupted, failed=bool(store.failures))
+    cli.finish(console, index, interrupted, failed=bool(store.failures))
 
 
-def _studies(text: str | None) -> dict[str, Study]:
+def _studies(text: str | None) -> dict[str, pieces.Study]:
     """Return the studies by name: those that the option --study names, or all.
 
     Raises ClickException if PyTorch is not installed.
@@ -147,11 +125,13 @@ def _studies(text: str | None) -> dict[str, Study]:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
 
-    chosen = STUDIES if text is None else parse_names(text, tuple(STUDIES), ("study", "studies"), "--study")
+    chosen = (
+        STUDIES if text is None else cli.parse_names(text, tuple(STUDIES), ("study", "studies"), "--study")
+    )
     return {name: study for name, study in STUDIES.items() if name in chosen}
 
 
-def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tuple[str, ...]:
+def _data(console: Console, text: str | None, studies: dict[str, pieces.Study]) -> tuple[str, ...]:
     """Return the names of the data sets that the option --data names.
 
     Without this option, they are the data sets that can be read from the folder of the papers' data, or else
@@ -159,7 +139,7 @@ def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tupl
     """
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
-        names = parse_names(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
+        names = cli.parse_names(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
         for wrong in filter(None, (_unreadable(name) for name in names if name not in made_up)):
             raise click.BadParameter(wrong, param_hint="--data")
         return names
@@ -184,21 +164,21 @@ def _unreadable(name: str) -> str | None:
     return None
 
 
-def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> Scale:
+def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> pieces.Scale:
     """Return the size of the run that the options choose.
 
     Without --quick or --full, it is the full size if the papers' data are there, and otherwise the quick one.
     """
     full = bool(os.environ.get(FOLDER) and here) if quick is None else not quick
-    scale = FULL if full else QUICK
+    scale = pieces.FULL if full else pieces.QUICK
     if seeds is not None:
         scale = dataclasses.replace(scale, seeds=seeds, image_seeds=seeds)
     return scale if rows is None else dataclasses.replace(scale, rows=rows, whole=False)
 
 
 def _pieces(
-    studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
-) -> list[Piece]:
+    studies: dict[str, pieces.Study], names: Sequence[str], scale: pieces.Scale, method_names: str | None
+) -> list[pieces.Piece]:
     """Return the computations of the studies on these data sets, for the methods that --methods names."""
     planned = pieces.plan_pieces(studies.values(), names, scale)
     if not planned:
@@ -207,11 +187,11 @@ def _pieces(
     if method_names is None:
         return planned
     known = tuple(dict.fromkeys(piece.method for piece in planned))
-    methods = parse_names(method_names, known, ("method", "methods"), "--methods")
+    methods = cli.parse_names(method_names, known, ("method", "methods"), "--methods")
     return [piece for piece in planned if piece.method in methods]
 
 
-def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None:
+def _check_against(against: str, planned: Sequence[pieces.Piece], store: pieces.Store) -> None:
     """Raise BadParameter if no computation of the run has the method that the option --against names."""
     known = dict.fromkeys(piece.method for piece in [*planned, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
@@ -221,12 +201,12 @@ def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None
         )
 
 
-def _store(console: Console, output: Path, scale: Scale) -> Store:
+def _store(console: Console, output: Path, scale: pieces.Scale) -> pieces.Store:
     """Open the file of records in the output folder, and print a message if there is anything unusual in
     it.
     """
     try:
-        store = Store(output / NAME, scale)
+        store = pieces.Store(output / pieces.NAME, scale)
     except (OSError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--output") from None
     if store.torn:
@@ -238,7 +218,7 @@ def _store(console: Console, output: Path, scale: Scale) -> Store:
     return store
 
 
-def _plan(planned: Sequence[Piece], store: Store) -> Table:
+def _plan(planned: Sequence[pieces.Piece], store: pieces.Store) -> Table:
     """Return a table with the numbers of computations of each study and data set: all, done, failed and
     left.
     """
@@ -253,17 +233,17 @@ def _plan(planned: Sequence[Piece], store: Store) -> Table:
     return view
 
 
-def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[bool, OSError | None]:
+def _collect(console: Console, stream: Iterator[pieces.Outcome], total: int) -> tuple[bool, OSError | None]:
     """Run all computations and show their progress.
 
     Returns whether Ctrl-C ended the run, and the error if a record could not be written.
     """
     done, logged = 0, time.monotonic()
 
-    def take(outcome: Outcome) -> tuple[int, str]:
+    def take(outcome: pieces.Outcome) -> tuple[int, str]:
         nonlocal done, logged
         done += 1
-        state = f"{'failed' if isinstance(outcome, Failure) else 'done'}: {outcome.piece}"
+        state = f"{'failed' if isinstance(outcome, pieces.Failure) else 'done'}: {outcome.piece}"
         if not console.is_terminal and time.monotonic() - logged >= _LOG:
             logged = time.monotonic()
             console.print(f"{done} of {total}, {state}", highlight=False)
@@ -272,12 +252,12 @@ def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[b
     if not total:
         return False, None
     try:
-        return watch(console, "pieces", total, stream, take, "Interrupted.", alike=False), None
+        return cli.watch(console, "pieces", total, stream, take, "Interrupted.", alike=False), None
     except OSError as error:
         return False, error
 
 
-def _ending(left: int, store: Store, command: str, refused: OSError | None) -> list[str]:
+def _ending(left: int, store: pieces.Store, command: str, refused: OSError | None) -> list[str]:
     """Return the last lines that the command prints: the failures, and how to resume the run."""
     lines = [f"Failed: {line}" for line in pieces.summarize_failures(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"

@@ -11,25 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proofs_checks.experiments.networks import pictures
+from proofs_checks.experiments.networks import pictures, tables
 from proofs_checks.experiments.networks.data import FORMS, table, title
 from proofs_checks.experiments.networks.pieces import Record, Store, Study, summarize_failures
 from proofs_checks.experiments.networks.printed import OWN
-from proofs_checks.experiments.networks.tables import (
-    AGAINST,
-    CAVEATS,
-    LOWER,
-    SCORES,
-    TEXT,
-    Row,
-    cells,
-    counts,
-    judged_here,
-    matrices,
-    number_of,
-    place,
-    rows,
-)
 from proofs_checks.experiments.networks.verdicts import Summary
 from sparselin.studies.common import folder, page
 
@@ -56,16 +41,16 @@ class Run:
     jobs: int
     interrupted: bool
     left: int
-    against: str = AGAINST
+    against: str = tables.AGAINST
 
 
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
     """Write the page of the stored records to a folder: index.html, results.json and the figures (PNG and
     SVG).
     """
-    records = sorted(store.records.values(), key=place)
-    judged = judged_here(records, store.scale)
-    found = rows(records, judged, run.against)
+    records = sorted(store.records.values(), key=tables.place)
+    judged = tables.judged_here(records, store.scale)
+    found = tables.rows(records, judged, run.against)
     hours = sum(store.seconds.values()) / 3600
     common = {
         "run": page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES),
@@ -80,16 +65,20 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
         **common,
         "hours": f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min",
         "records": len(records),
-        "counts": counts(judged),
+        "counts": tables.counts(judged),
         "studies": [_section(files, studies.get(name), name, found, records) for name in names],
-        "text": TEXT,
+        "text": tables.TEXT,
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
     return folder.write(output, {**common, "rows": [row.as_json() for row in found]}, files)
 
 
 def _section(
-    files: dict[str, bytes], study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
+    files: dict[str, bytes],
+    study: Study | None,
+    name: str,
+    found: Sequence[tables.Row],
+    records: Sequence[Record],
 ) -> dict[str, Any]:
     """Return the section of a study as data for the page's template.
 
@@ -99,14 +88,14 @@ def _section(
     learners = list(dict.fromkeys(row.ours.learner for row in mine))
     long: dict[str, list[dict[str, str]]] = {row.ours.data: [] for row in mine}
     for row in sorted(mine, key=lambda row: (learners.index(row.ours.learner), -(row.size or 0))):
-        long[row.ours.data].append(cells(row))
+        long[row.ours.data].append(tables.cells(row))
     drawn = figures(name, mine, [record for record in records if record.piece.study == name])
     return {
         "name": name,
         "title": study.title if study else name,
         "source": study.source if study else "",
-        "caveat": CAVEATS.get(name, ""),
-        "matrices": matrices(mine),
+        "caveat": tables.CAVEATS.get(name, ""),
+        "matrices": tables.matrices(mine),
         "long": [(title(data), lines) for data, lines in long.items()],
         "figures": [page.figure(files, f"{name}-{what}", *rest) for what, *rest in drawn],
     }
@@ -120,7 +109,7 @@ _NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
 Figure = tuple[str, str, Any]  # name, caption, figure
 
 
-def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[Figure]:
+def figures(study: str, mine: Sequence[tables.Row], records: Sequence[Record]) -> Iterator[Figure]:
     """Draw the figures of a study, such as accuracies against the number of features."""
     selected = [row for row in mine if row.size is not None]
     for learner in dict.fromkeys(row.ours.learner for row in selected):
@@ -136,7 +125,7 @@ def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Itera
 
 def _words(learner: str) -> str:
     """Return the name of a kind of score in words."""
-    return SCORES.get(learner, f"accuracy of {learner}")
+    return tables.SCORES.get(learner, f"accuracy of {learner}")
 
 
 def _caption(learner: str, rest: str) -> str:
@@ -174,8 +163,10 @@ def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     """
     if len({summary.method for summary in plain}) <= pictures.MANY:
         return
-    sign, pairs = -1 if learner in LOWER else 1, []
-    for ours in sorted((s for s in plain if s.method == AGAINST and len(s.values) > 1), key=lambda s: s.k):
+    sign, pairs = -1 if learner in tables.LOWER else 1, []
+    for ours in sorted(
+        (s for s in plain if s.method == tables.AGAINST and len(s.values) > 1), key=lambda s: s.k
+    ):
         alike = [
             s for s in plain
             if (s.data, s.k, s.rows) == (ours.data, ours.k, ours.rows) and s is not ours and len(s.values) > 1
@@ -183,16 +174,16 @@ def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
         if alike:
             pairs.append((ours, max(alike, key=lambda s: sign * s.mean)))
     if pairs:
-        drawn = pictures.study_leads(pairs, f"lead of {AGAINST}")
+        drawn = pictures.study_leads(pairs, f"lead of {tables.AGAINST}")
         words = (
-            f": the mean of {AGAINST} minus that of the best other method, ± two standard errors of the "
-            "difference. The best method is chosen by the same scores, so chance makes the "
+            f": the mean of {tables.AGAINST} minus that of the best other method, ± two standard errors of "
+            "the difference. The best method is chosen by the same scores, so chance makes the "
             "differences too unfavourable."
         )
         yield _name("lead", learner), _caption(learner, words), drawn[0].figure
 
 
-def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
+def _against_setting(study: str, mine: Sequence[tables.Row], learner: str) -> Iterator[Figure]:
     """Draw scores against a setting that begins with a number.
 
     If there is text after the number, it becomes a part of the name of the method, so that each variant has a
@@ -200,7 +191,7 @@ def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[
     """
     points, printed = [], dict[str, list[tuple[float, float]]]()
     for row in mine:
-        if found := number_of(row.ours.setting):
+        if found := tables.number_of(row.ours.setting):
             number, rest = found
             points.append((number, dataclasses.replace(row.ours, method=row.ours.method + rest)))
             if row.judged:
@@ -227,7 +218,7 @@ def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
     took = Counter(made.k for made in timed if made.seconds["selecting"])
     k = max({made.k for made in timed}, key=lambda k: (took[k], k))
     sizes = Counter((made.data, made.rows) for made in timed if made.k == k)
-    usual = {data: rows for (data, rows), _ in reversed(sizes.most_common())}
+    usual = {data: size for (data, size), _ in reversed(sizes.most_common())}
     shown = {
         (made.data, made.method): made
         for made in sorted(timed, key=lambda made: made.setting, reverse=True)
@@ -251,7 +242,7 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
     most = max((record.piece.k for record in picked), default=0)
     methods = {record.piece.method for record in picked}
     supports: dict[str, list[tuple[int, ...]]] = {}
-    for record in sorted(picked, key=lambda record: number_of(record.piece.setting) or (0, "")):
+    for record in sorted(picked, key=lambda record: tables.number_of(record.piece.setting) or (0, "")):
         if record.piece.k == most:
             method, setting = record.piece.method, record.piece.setting
             name = ", ".join(filter(None, (method, setting))) if len(methods) > 1 else setting or method

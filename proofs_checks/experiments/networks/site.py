@@ -11,25 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from proofs_checks.experiments.networks import tables
 from proofs_checks.experiments.networks.data import FORMS, title
 from proofs_checks.experiments.networks.pieces import Record
-from proofs_checks.experiments.networks.tables import (
-    CAVEATS,
-    SCORES,
-    TIMES,
-    Row,
-    counts,
-    judged_all,
-    method_words,
-    number_across,
-    number_of,
-    pivot,
-    place,
-    rows,
-    spread,
-    table_title,
-    verdict_words,
-)
 from proofs_checks.experiments.networks.verdicts import Judged, Summary
 
 INDEX = "index"
@@ -55,7 +39,7 @@ def pages(records: Sequence[Record]) -> dict[str, str]:
     """Return the Markdown of the site's pages by name: first the index, then a page for each data set."""
     if not records:
         return {INDEX: "No records are stored yet: `make networks ARGS=--full` makes them in some hours.\n"}
-    judged, found = judged_all(records), rows(sorted(records, key=place), ())
+    judged, found = tables.judged_all(records), tables.rows(sorted(records, key=tables.place), ())
     ran = {(figure.printed.study, figure.printed.data) for figure in judged if figure.ours is not None}
     recorded = [figure for figure in judged if (figure.printed.study, figure.printed.data) in ran]
     names: dict[str, set[str]] = {}
@@ -80,7 +64,7 @@ def _index(
 
     It counts the verdicts by data set, with links to the pages, and by printed table.
     """
-    heads, *lines = counts(recorded, lambda figure: figure.printed.data)
+    heads, *lines = tables.counts(recorded, lambda figure: figure.printed.data)
     counted = {line[0]: line[1:] for line in lines}
     linked = [
         [f"[{_title(page)}](made/networks/{page}.md)", *counted.get(page, ["–"] * (len(heads) - 1))]
@@ -88,7 +72,7 @@ def _index(
     ]
     yield from _table([["data set", *heads[1:]], *linked])
     yield "\nThe same figures by printed table:\n"
-    yield from _table(counts(recorded))
+    yield from _table(tables.counts(recorded))
     missing: dict[str, dict[str, None]] = {}
     for figure in judged:
         if figure not in recorded:
@@ -100,7 +84,7 @@ def _index(
     yield "```\n"
 
 
-def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator[str]:
+def _page(page: str, figures: Sequence[Judged], mine: Sequence[tables.Row]) -> Iterator[str]:
     """Yield the lines of the page of a data set, or of the page of all generated data sets."""
     yield f"{STYLE}\n# {_title(page)}: all tables\n"
     yield READING
@@ -114,9 +98,9 @@ def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator
 
 def _printed_tables(figures: Sequence[Judged]) -> Iterator[str]:
     """Yield the lines that compare each printed table with our figures."""
-    for name, group in groupby(figures, key=table_title):
+    for name, group in groupby(figures, key=tables.table_title):
         compared = list(group)
-        times = compared[0].printed.table == TIMES
+        times = compared[0].printed.table == tables.TIMES
         difference = "log₂ of the ratios" if times else "difference"
         most = "at most" if times or compared[0].printed.within else "2 SE"
         heads = ["method", "printed", "ours", difference, most, "verdict", "seeds", "training rows"]
@@ -128,45 +112,49 @@ def _printed_tables(figures: Sequence[Judged]) -> Iterator[str]:
 def _figure(judged: Judged) -> list[str]:
     """Return a row that compares one printed figure with ours."""
     printed, ours = judged.printed, judged.ours
-    digits = 1 if printed.table == TIMES else 3
+    digits = 1 if printed.table == tables.TIMES else 3
     learner = "" if printed.learner in ("network", "selecting", printed.method) else printed.learner
-    line = [method_words(method_words(printed.method, printed.setting), learner)]
-    line += [spread(printed.mean, printed.std, digits), spread(ours.mean, ours.std, digits) if ours else ""]
+    line = [tables.method_words(tables.method_words(printed.method, printed.setting), learner)]
+    line += [
+        tables.spread(printed.mean, printed.std, digits),
+        tables.spread(ours.mean, ours.std, digits) if ours else "",
+    ]
     difference = f"{judged.difference:+.4f}".replace("-", "−")
     line += ["", ""] if judged.lacking else [difference, f"{judged.tolerance:.4f}"]
-    line.append(verdict_words(judged))
+    line.append(tables.verdict_words(judged))
     return line + ([str(len(ours.values)), _sizes(ours)] if ours else ["", ""])
 
 
-def _study(study: str, mine: Sequence[Row], folded: bool) -> Iterator[str]:
+def _study(study: str, mine: Sequence[tables.Row], folded: bool) -> Iterator[str]:
     """Yield the tables of a study: one for each data set and each kind of score.
 
     Only the tables of the first kind of score have the seconds of the selection.
     """
-    yield f"### {study}\n\n{'; '.join(_samples([row.ours for row in mine]))}. {CAVEATS.get(study, '')}\n"
-    across = len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
+    samples = "; ".join(_samples([row.ours for row in mine]))
+    yield f"### {study}\n\n{samples}. {tables.CAVEATS.get(study, '')}\n"
+    across = len({row.ours.method for row in mine if tables.number_of(row.ours.setting)}) > 1
     sets = dict.fromkeys(row.ours.data for row in mine)
     for data, learner in dict.fromkeys((row.ours.data, row.ours.learner) for row in mine):
         chosen = [row for row in mine if (row.ours.data, row.ours.learner) == (data, learner)]
-        heading = f"{title(data)}: " * (len(sets) > 1) + SCORES.get(learner, f"accuracy of {learner}")
+        heading = f"{title(data)}: " * (len(sets) > 1) + tables.SCORES.get(learner, f"accuracy of {learner}")
         yield f"<details{'' if folded else ' open'}><summary>{heading}</summary>\n"
         yield from _table(_means(chosen, across, timed=learner == mine[0].ours.learner))
         yield "\n</details>\n"
 
 
-def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
+def _means(chosen: Sequence[tables.Row], across: bool, timed: bool) -> list[list[str]]:
     """Return a table of our means, with a line for each method and a column for each number k of features.
 
     If `across`, there is also a column for each numeric setting. If `timed`, the last column has the seconds
     of the selection at the largest k, because one run selects the features for all smaller k too.
     """
 
-    def name(row: Row) -> str:
-        return row.ours.method if number_across(row, across) else row.method
+    def name(row: tables.Row) -> str:
+        return row.ours.method if tables.number_across(row, across) else row.method
 
     ordered = sorted(chosen, key=lambda row: -(row.size or 0))  # the largest k first, all features last
-    columns, lines = pivot(ordered, name, lambda row: (row.size, number_across(row, across)))
-    heads = [method_words("all features" if k is None else f"k = {k}", rest) for k, rest in columns]
+    columns, lines = tables.pivot(ordered, name, lambda row: (row.size, tables.number_across(row, across)))
+    heads = [tables.method_words("all features" if k is None else f"k = {k}", rest) for k, rest in columns]
     table = [["method", *heads], *([label, *map(_bold, cells)] for label, cells in lines)]
     took: dict[str, str] = {}
     for row in sorted(chosen, key=lambda row: row.ours.k):
@@ -188,7 +176,7 @@ def _samples(mine: Sequence[Summary]) -> Iterator[str]:
         for summary in mine:
             if summary.data == data:
                 seeds = f"{len(summary.values)} seed{'s' * (len(summary.values) > 1)}"
-                name = method_words(summary.method, summary.setting)
+                name = tables.method_words(summary.method, summary.setting)
                 methods.setdefault(f"{seeds}, {_sizes(summary)} rows", {})[name] = None
         usual, *others = sorted(methods, key=lambda words: -len(methods[words]))
         exceptions = "; ".join(f"{words}: {', '.join(f'*{m}*' for m in methods[words])}" for words in others)
