@@ -38,6 +38,32 @@ class Feature(NamedTuple):
     M: Fraction
     lam_bar: Fraction = Fraction(0)
 
+    def objective(self, b: Fraction, z: Sequence[Fraction]) -> Fraction:
+        """Return the objective ½(v − b)² + ½‖u − z‖² + λ|b| + λ̄‖z‖₁ for a number b and a vector z.
+
+        It also covers the problem for a group of features, where v is a vector and b a multiple of this
+        vector: pass the lengths of these two vectors.
+        """
+        squares = (self.v - b) ** 2 + sum((x - y) ** 2 for x, y in zip(self.u, z, strict=True))
+        return squares / 2 + self.lam * abs(b) + self.lam_bar * sum(map(abs, z))
+
+    def feasible(self, b: Fraction, z: Sequence[Fraction]) -> bool:
+        """Return whether (b, z) meets the constraint ‖z‖∞ ≤ M|b|."""
+        return all(abs(y) <= self.M * abs(b) for y in z)
+
+    @property
+    def size(self) -> Fraction:
+        """The scale |v| + λ + (1 + M)‖u‖₁ of the rounding errors.
+
+        Errors of ‖b*‖ and of M‖b*‖, where b* is the solution, are measured relative to this number.
+        """
+        return abs(self.v) + self.lam + (1 + self.M) * sum(map(abs, self.u))
+
+    def __str__(self) -> str:
+        u = ", ".join(map(str, self.u))
+        more = f", λ̄ = {self.lam_bar}" if self.lam_bar else ""
+        return f"v = {self.v}, u = ({u}), λ = {self.lam}, M = {self.M}{more}"
+
 
 def feature(v, u, lam, M, lam_bar=0) -> Feature:
     """Return the data of LassoNet's proximal problem for one feature, with all numbers converted to
@@ -97,23 +123,6 @@ def sign(x: Fraction) -> int:
     return (x > 0) - (x < 0)
 
 
-def objective(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> Fraction:
-    """Return the objective of LassoNet's proximal problem for one feature.
-
-    The objective is ½(v − b)² + ½‖u − z‖² + λ|b| + λ̄‖z‖₁ for a number b and a vector z. It also covers the
-    problem for a group of features, where v is a vector and b a multiple of this vector: pass the lengths of
-    these two vectors.
-    """
-    v, u, lam, _, lam_bar = problem
-    squares = (v - b) ** 2 + sum((x - y) ** 2 for x, y in zip(u, z, strict=True))
-    return squares / 2 + lam * abs(b) + lam_bar * sum(map(abs, z))
-
-
-def feasible(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
-    """Return whether (b, z) meets the constraint ‖z‖∞ ≤ M|b| of LassoNet's proximal problem."""
-    return all(abs(y) <= problem.M * abs(b) for y in z)
-
-
 def best_z(x: Fraction, w: Fraction, lam_bar: Fraction) -> Fraction:
     """Return the z with |z| ≤ w that minimises ½(x − z)² + λ̄|z|.
 
@@ -129,7 +138,7 @@ def at_length(problem: Feature, t: Fraction) -> Fraction:
     If the problem has a vector v, the field v of `problem` has the length of this vector.
     """
     z = [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
-    return objective(problem._replace(v=abs(problem.v)), t, z)
+    return problem._replace(v=abs(problem.v)).objective(t, z)
 
 
 def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fraction:
@@ -205,14 +214,6 @@ def computed(problem: Feature) -> tuple[Fraction, list[Fraction]]:
     return Fraction(float(step.theta[0])), fractions(step.W[0])
 
 
-def size(problem: Feature) -> Fraction:
-    """Return |v| + λ + (1 + M)‖u‖₁, the scale of the rounding errors in LassoNet's proximal problem.
-
-    Errors of ‖b*‖ and of M‖b*‖, where b* is the solution, are measured relative to this number.
-    """
-    return abs(problem.v) + problem.lam + (1 + problem.M) * sum(map(abs, problem.u))
-
-
 def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
     """Return whether each computed number differs from its exact value by at most 16·eps·scale.
 
@@ -225,12 +226,4 @@ def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
 def computed_is(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
     """Return whether `sl.hier_prox` returns the solution (b, z) up to rounding."""
     theta, W = computed(problem)
-    return agree([theta, *W], [b, *z], size(problem))
-
-
-def show(problem: Feature) -> str:
-    """Return the data of LassoNet's proximal problem for one feature as one line of text."""
-    u = ", ".join(map(str, problem.u))
-    return f"v = {problem.v}, u = ({u}), λ = {problem.lam}, M = {problem.M}" + (
-        f", λ̄ = {problem.lam_bar}" if problem.lam_bar else ""
-    )
+    return agree([theta, *W], [b, *z], problem.size)

@@ -41,10 +41,8 @@ from proofs_checks.exact_prox import (
     inner,
     minimiser,
     network,
-    objective,
     relu,
     sign,
-    size,
     soft,
 )
 from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
@@ -148,7 +146,7 @@ def test_a_step_minimises_the_model_and_descends(check):
         before, after = loss(A, c, x), loss(A, c, [b, *z]) + lam * abs(b)
         return (
             g == [slope(A, c, x, k) for k in range(len(x))]
-            and model + square == objective(proximal, b, z) / alpha
+            and model + square == proximal.objective(b, z) / alpha
             and after <= before + model <= before + lam * abs(problem.v)
             and computed_is(proximal, b, z)
         )
@@ -179,7 +177,7 @@ def test_what_a_step_takes_off(check):
         expected = soft(weight([v, *u], M), lam)
         b, z = minimiser(problem)
         theta, W = computed(problem)
-        close = agree([weight([theta, *W], M)], [expected], (1 + M * len(u)) * size(problem))
+        close = agree([weight([theta, *W], M)], [expected], (1 + M * len(u)) * problem.size)
         return weight([b, *z], M) == expected and close
 
     check.forall(features(), falls_by_lambda)

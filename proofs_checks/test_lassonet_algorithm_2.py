@@ -35,16 +35,12 @@ from proofs_checks.exact_prox import (
     computed,
     computed_is,
     divides_by_zero,
-    feasible,
     feature,
     features,
     levels,
     minimiser,
-    objective,
     search,
-    show,
     sign,
-    size,
     soft,
 )
 from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
@@ -90,8 +86,8 @@ def test_hier_prox_returns_the_global_minimum(check):
     problem = feature(0, [1], 0, 1)
     b, z = algorithm_2(problem)
     check.refutes(
-        b == 0 and z == [Fraction(1, 2)] and not feasible(problem, b, z),
-        f"{show(problem)}: returns b = 0 with W = ½ > M|b|; the minimum ¼ is at b = ±½, W = ½",
+        b == 0 and z == [Fraction(1, 2)] and not problem.feasible(b, z),
+        f"{problem}: returns b = 0 with W = ½ > M|b|; the minimum ¼ is at b = ±½, W = ½",
     )
     check.refutes(
         divides_by_zero(algorithm_2, feature(2, [1], 1, 0)),
@@ -102,7 +98,7 @@ def test_hier_prox_returns_the_global_minimum(check):
         b, z = corrected(problem)
         t = best_length(problem)
         as_printed = problem.M == 0 or problem.v == 0 or algorithm_2(problem) == (b, z)
-        least = feasible(problem, b, z) and objective(problem, b, z) == at_length(problem, t)
+        least = problem.feasible(b, z) and problem.objective(b, z) == at_length(problem, t)
         return least and abs(b) == t and computed_is(problem, b, z) and as_printed
 
     check.forall(features(), is_the_global_minimum)
@@ -150,11 +146,11 @@ def test_problem_3_is_not_convex(check):
         problem = problem._replace(v=Fraction(0))
         b, z = computed(problem)
         assume(b != 0)
-        here, there = objective(problem, b, z), objective(problem, -b, z)
+        here, there = problem.objective(b, z), problem.objective(-b, z)
         minimum = at_length(problem, best_length(problem))
         optimal = here == there and abs(here - minimum) <= Fraction(1, 2**40) * minimum
-        ends = feasible(problem, b, z) and feasible(problem, -b, z)
-        return optimal and ends and not feasible(problem, Fraction(0), z)
+        ends = problem.feasible(b, z) and problem.feasible(-b, z)
+        return optimal and ends and not problem.feasible(Fraction(0), z)
 
     check.forall(features(multipliers=(Fraction(1, 2), 1, 2, 3)), midpoint_is_infeasible)
 
@@ -177,7 +173,7 @@ def test_the_problem_decomposes_across_features(check):
         theta, W = [float(row.v) for row in rows], [[float(x) for x in row.u] for row in rows]
         together = sl.hier_prox(theta, W, lam=problem.lam, M=problem.M)
         return all(
-            computed(row) == (theta_j, W_j.tolist()) and agree([theta_j], minimiser(row)[:1], size(row))
+            computed(row) == (theta_j, W_j.tolist()) and agree([theta_j], minimiser(row)[:1], row.size)
             for row, theta_j, W_j in zip(rows, together.theta, together.W, strict=True)
         )
 

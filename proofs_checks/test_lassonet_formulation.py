@@ -35,7 +35,6 @@ from proofs_checks.exact_prox import (
     minimiser,
     network,
     relu,
-    size,
     soft,
 )
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
@@ -107,7 +106,7 @@ def test_zero_theta_is_no_feature(check):
         for j in np.flatnonzero(step.theta == 0):
             values.add(network(theta, W, out, [a + 5 * (i == j) for i, a in enumerate(x)]))
         linear = network(theta, W, [Fraction(0)] * K, x) == inner(theta, x)
-        right = agree(theta[:1], minimiser(problem)[:1], K * size(problem))
+        right = agree(theta[:1], minimiser(problem)[:1], K * problem.size)
         return within(theta, W, M) and right and len(values) == 1 and theta[1] == 0 and linear
 
     check.forall(st.tuples(features(), networks(), st.tuples(POINT, POINT)), unused)
@@ -212,7 +211,7 @@ def test_as_M_grows(check):
         v, u, lam, _, _ = problem
         b, z = computed(problem._replace(M=Fraction(M)))
         top, limit = max(map(abs, u), default=Fraction(0)), abs(soft(v, lam))
-        slack = 16 * EPS * size(problem._replace(M=ONE))
+        slack = 16 * EPS * problem._replace(M=ONE).size
         lowered = sum(abs(x) - abs(y) for x, y in zip(u, z, strict=True))
         tends = limit - slack <= abs(b) <= max(limit, top / M) + slack
         keeps = lowered <= (top / M + lam) / M + len(u) * slack

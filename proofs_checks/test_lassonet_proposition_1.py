@@ -39,10 +39,7 @@ from proofs_checks.exact_prox import (
     computed,
     feature,
     features,
-    objective,
-    show,
     sign,
-    size,
     soft,
 )
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
@@ -227,15 +224,15 @@ def test_which_s_gives_the_optimum(check):
     tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
         solutions_of_7(tie) == [0, 1] and length(tie, 0) == length(tie, 1) == 1,
-        f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)",
+        f"{tie}: s = 0 and s = 1 are both in their intervals (b = 1)",
     )
     check.refutes(
         solutions_of_7(below) == [0, 1] and (length(below, 1), best_length(below), a(below, 1)) == (0, 1, 2),
-        f"{show(below)}: a₁ = 2 > ‖v‖, so s = 1 is in [0, 0] with b = 0, but b* = 1",
+        f"{below}: a₁ = 2 > ‖v‖, so s = 1 is in [0, 0] with b = 0, but b* = 1",
     )
     check.refutes(
-        {objective(zero, b, [HALF]) for b in (HALF, -HALF)} == {at_length(zero, best_length(zero))},
-        f"{show(zero)}: a_s/‖v‖ is x/0; b* = ½ and b* = −½, both with W = ½, are optimal (value ¼)",
+        {zero.objective(b, [HALF]) for b in (HALF, -HALF)} == {at_length(zero, best_length(zero))},
+        f"{zero}: a_s/‖v‖ is x/0; b* = ½ and b* = −½, both with W = ½, are optimal (value ¼)",
     )
     corrected_on_small_integers(check)
     check.forall(PENALISED, optimal_at_v_zero)
@@ -267,7 +264,7 @@ def test_the_optimal_W(check):
         without = problem._replace(u=tuple(soft(x, lam_bar) for x in u), lam_bar=Fraction(0))
         printed = [sign(x) * min(w, abs(soft(x, lam_bar))) for x in u] == W
         same_length = best_length(without) == best_length(problem)
-        return printed and same_length and agree(computed(without)[1], W, size(problem))
+        return printed and same_length and agree(computed(without)[1], W, problem.size)
 
     check.forall(features(lam_bars=(0, HALF, 1, 2)), clipped_and_thresholded)
 
@@ -314,7 +311,7 @@ def test_h_decides_half_open_intervals(check):
     tie = feature(1, [1], 0, 1)
     check.refutes(
         in_interval(tie, 0) and h(tie, 1) == 0,
-        f"{show(tie)}: s = 0 is in its interval, but h(1) = 0 is not > 0",
+        f"{tie}: s = 0 is in its interval, but h(1) = 0 is not > 0",
     )
 
     def closed_and_half_open(problem):

@@ -25,7 +25,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.exact_prox import SMALL, agree, best_length, feature, size, soft
+from proofs_checks.exact_prox import SMALL, agree, best_length, feature, soft
 from proofs_checks.rational import fraction
 from sparselin.ledger import HOLDS, claim, mutants
 
@@ -85,7 +85,7 @@ def test_the_cost_is_p_log_p(check):
             list(map(float, theta)), np.array(W, float).reshape(d, K), lam=1.0, M=float(M)
         ).theta
         problems = [feature(t, row, lam, Fraction(float(M))) for t, row in zip(theta, W, strict=True)]
-        close = all(agree([a], [b], size(row)) for a, b, row in zip(ours, found, problems, strict=True))
+        close = all(agree([a], [b], row.size) for a, b, row in zip(ours, found, problems, strict=True))
         exact = K > 12 or abs(found[0]) == best_length(feature(theta[0], W[0], lam, M))
         return 3 * d <= operations <= d * (3 + 10 * K + K * log2(max(K, 2))) and close and exact
 

@@ -16,7 +16,6 @@ from proofs_checks.exact_prox import (
     feature,
     fractions,
     minimiser,
-    objective,
 )
 from sparselin.lasso.hierarchical_prox import group_hier_prox, hier_prox
 
@@ -102,7 +101,7 @@ def test_no_feasible_point_is_better_in_rational_arithmetic(v, w, lam, M):
     b = step.theta[0]
     assert (b >= 0) if v >= 0 else (b <= 0)
     problem, slack = feature(v, w[0], lam, M), Fraction(1e-12)
-    value = objective(problem, Fraction(b), fractions(step.W[0]))
+    value = problem.objective(Fraction(b), fractions(step.W[0]))
     assert value <= at_length(problem, best_length(problem)) * (1 + slack)
     # Points of a grid, both signs, each entry clipped or not: nothing is assumed of the best z.
     if w.shape[1] <= 3:
@@ -110,7 +109,7 @@ def test_no_feasible_point_is_better_in_rational_arithmetic(v, w, lam, M):
             sides = [sorted({0.0, x, np.sign(x) * min(abs(x), M * abs(beta))}) for x in w[0]]
             for z in itertools.product(*sides):
                 if max(map(abs, z), default=0) <= M * abs(beta):
-                    assert objective(problem, Fraction(beta), fractions(z)) >= value * (1 - slack)
+                    assert problem.objective(Fraction(beta), fractions(z)) >= value * (1 - slack)
 
 
 @given(st.lists(SIGNED, min_size=1, max_size=5), rows(SIGNED, 8), MAGNITUDES, MAGNITUDES)
