@@ -98,6 +98,26 @@ class Design(NamedTuple):
     def d(self) -> int:
         return self.X.shape[1]
 
+    @property
+    def correlations(self) -> fmpq_mat:
+        """The correlation matrix C = XᵀX/N of the columns, whose squared norm is N."""
+        return fmpq_mat(self.d, self.d, [fmpq(int(g), self.N) for g in (self.X.T @ self.X).ravel()])
+
+    @property
+    def float_correlations(self) -> np.ndarray:
+        """The correlation matrix C in floating point."""
+        return self.X.T @ self.X / self.N
+
+    @property
+    def unit_columns(self) -> np.ndarray:
+        """The columns, divided by their common length √N."""
+        return self.X / np.sqrt(self.N)
+
+    @property
+    def r_squared_of_all(self) -> fmpq:
+        """R² of the fit on all columns, by a projection."""
+        return projected(self.X, self.y, range(self.d))
+
 
 @cache
 def vectors(n: int, N: int) -> list[tuple[int, ...]]:
@@ -156,12 +176,6 @@ def doubled(S: Sequence[int], d: int) -> list[int]:
     These are the rows S and the rows i + d for i ∈ S.
     """
     return [*S, *(i + d for i in S)]
-
-
-def correlations(design: Design) -> fmpq_mat:
-    """Return the correlation matrix C = XᵀX/N of a design whose columns have the squared norm N."""
-    G = design.X.T @ design.X
-    return fmpq_mat(len(G), len(G), [fmpq(int(g), design.N) for g in G.ravel()])
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
@@ -389,7 +403,7 @@ def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
     C_S is the correlation matrix of the features in S. The function is also tr h(C_S) with h(t) = q − β(t −
     1)². For β = 1 it is the f_sv of `variance` with q|S| in place of the constant 9k².
     """
-    C = correlations(design)
+    C = design.correlations
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
 
 
@@ -401,7 +415,7 @@ def draw_regularizer(
     An increasing function is a coverage function, or the f_gr of `rank_power` with α = 0 or 1. A function
     that need not increase is one of these, or the f_sv of `variance`, or comes from `draw_submodular`.
     """
-    d, C = design.d, correlations(design)
+    d, C = design.d, design.correlations
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
     kind = int(rng.integers(0, 3 if increasing else 6))
     if kind == 0:
@@ -443,11 +457,6 @@ class Values:
         """Return f(S + x) − f(S) for every feature x, where f is the regularizer."""
         here = mask_of(S)
         return np.array([self.f[here | 1 << x] - self.f[here] for x in range(len(C))])
-
-
-def unit_columns(design: Design) -> np.ndarray:
-    """Return the columns of a design, divided by their common length √N."""
-    return design.X / np.sqrt(design.N)
 
 
 def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:

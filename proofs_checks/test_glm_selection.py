@@ -25,27 +25,8 @@ import numpy as np
 from flint import fmpq
 
 import sparselin as sl
-from proofs_checks.glm import (
-    HUBER,
-    LOGISTIC,
-    LOSSES,
-    POISSON,
-    bregman,
-    draw,
-    draw_groups,
-    draw_least_squares,
-    dual_point,
-    each,
-    glm_entry,
-    glm_window,
-    labels,
-    model,
-    moving_rows,
-    objective,
-    reach,
-    restricted,
-    solve,
-)
+from proofs_checks import glm
+from proofs_checks.glm import bregman, draw, glm_entry, glm_window, moving_rows, reach, solve
 from proofs_checks.rational import real
 from sparselin.ledger import HOLDS, claim, mutants
 
@@ -56,7 +37,7 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 def has_minimiser(at):
     """Return whether the loss of a model has a minimiser that is zero outside the selected features."""
-    return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
+    return at.loss.attained or not moving_rows(at.loss, glm.restricted(at).X, at.y)[0].any()
 
 
 def entered(check, at):
@@ -79,14 +60,14 @@ def zero_groups(at, lam):
     The duality gap proves that the groups are zero.
     """
     beta = solve(at, lam)
-    u, gap = dual_point(at, lam, beta)
+    u, gap = glm.dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
 
 
 def least_on(at, beta):
     """Return a lower bound on the least loss of coefficients that are zero outside the selected features."""
-    below, b = restricted(at), beta[at.selected]
-    return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
+    below, b = glm.restricted(at), beta[at.selected]
+    return glm.objective(below, 0, b) - glm.dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
@@ -107,7 +88,7 @@ def picks_within_the_tied(check, at, entry):
     nothing_above = bool(zero[off_S].all())
     lam = within(at, entry)
     beta, zero, gap_below = zero_groups(at, lam)
-    gain = least_on(at, entry.beta) - objective(at, lam, beta)
+    gain = least_on(at, entry.beta) - glm.objective(at, lam, beta)
     if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
         return check.undecided()
     return lam < entry.lam_star and nothing_above and gain > 0 and bool(zero[entry.others].all())
@@ -134,7 +115,7 @@ def by_loss(check, draw):
             seen[2] += bool(entry.others)
         return held
 
-    each(check, draw, picks)
+    glm.each(check, draw, picks)
     counts = ", ".join(f"{name} {kinds[name]}" for name in sorted(kinds))
     check.measured(f"{counts}; {seen[0]} with ties, {seen[1]} with S ≠ ∅, {seen[2]} with some off S ∪ T.")
 
@@ -189,7 +170,7 @@ def test_group_sequential_lasso_picks_a_largest_gradient(check):
     Tolerance: The results are certified by duality gaps. Groups whose gradients differ from λ* by a relative
     error of at most 1e-9 count as tied.
     """
-    by_loss(check, draw_groups)
+    by_loss(check, glm.draw_groups)
 
 
 def with_windows(rng, count):
@@ -198,10 +179,10 @@ def with_windows(rng, count):
     Then a less accurate solver can decide which features are zero in this interval.
     """
     while count:
-        loss = LOSSES[count % len(LOSSES)]
+        loss = glm.LOSSES[count % len(glm.LOSSES)]
         X = rng.integers(-2, 3, (6, 4)) + 0.0
-        y = labels(loss, rng.integers(-2, 3, 6) + 0.0)
-        at = model(loss, X, y, range(int(rng.integers(0, 3))), GROUPED if count % 2 else None)
+        y = glm.labels(loss, rng.integers(-2, 3, 6) + 0.0)
+        at = glm.model(loss, X, y, range(int(rng.integers(0, 3))), GROUPED if count % 2 else None)
         if has_minimiser(at):
             entry = glm_entry(at)
             if entry.certain and glm_window(at, entry) > 0.02:
@@ -254,7 +235,7 @@ def test_another_solver_agrees(check):
         entry = glm_entry(at)
         lam = within(at, entry)
         beta, value = clarabel(at, lam)
-        ours = objective(at, lam, solve(at, lam))
+        ours = glm.objective(at, lam, solve(at, lam))
         sizes = at.norms(beta)
         large = set(np.flatnonzero(sizes > 1e-3 * sizes.max()).tolist())
         return abs(value - ours) <= 1e-6 * (1 + abs(ours)) and large <= set(at.S) | set(entry.tied)
@@ -282,7 +263,7 @@ def is_projection(at, entry, t):
     undecided.
     """
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
-    u, gap = dual_point(at, lam, solve(at, lam))
+    u, gap = glm.dual_point(at, lam, solve(at, lam))
     if gap > GAP:
         return None
     D, v = bregman(loss, y, at.X @ entry.beta, entry.dual, t), (1 - t) * entry.dual
@@ -326,11 +307,11 @@ def within_reach(check, loss):
     The difference is measured by |⟨X_j, u − w⟩|, and both D(u, w) and D(w, u) give a bound.
     """
     rows = int(check.rng.integers(1, 4))
-    X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
+    X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, glm.labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))
-    at, u, w = model(loss, X, y), loss.gradient(eta, y), loss.gradient(theta, y)
+    at, u, w = glm.model(loss, X, y), loss.gradient(eta, y), loss.gradient(theta, y)
     bounds = [reach(at, u, divergence(loss, y, w, u, eta)), reach(at, u, divergence(loss, y, u, w, theta))]
-    if loss is POISSON:  # at q = u + y = 0, on the boundary, D(u, w) = Σ(w + y) is all there is
+    if loss is glm.POISSON:  # at q = u + y = 0, on the boundary, D(u, w) = Σ(w + y) is all there is
         edge = reach(at, -y, divergence(loss, y, -y, w, theta))
         if np.any(abs(X.T @ (w + y)) > edge):
             return False
@@ -362,7 +343,7 @@ def test_the_window_of_a_generalized_linear_model(check):
     Tolerance: The results are certified by duality gaps. The ε₀ from t₀ may differ from the package's by
     1e-9, and the left side of the inequality for t₀ may differ from λ by 1e-6λ*.
     """
-    lengths = {loss.name: [] for loss in LOSSES}
+    lengths = {loss.name: [] for loss in glm.LOSSES}
 
     def within_the_divergence(at):
         entry = entered(check, at)
@@ -382,9 +363,11 @@ def test_the_window_of_a_generalized_linear_model(check):
         shorter = min(glm_window(at, entry), faces.min(), 1.0)
         return abs(theirs.proof_lower - (1 - shorter) * entry.lam_star) <= 1e-9 * entry.lam_star
 
-    each(check, draw, within_the_divergence)
-    each(check, draw_least_squares, is_the_proofs)
-    check.over([loss for _ in range(check.cases) for loss in LOSSES], lambda loss: within_reach(check, loss))
+    glm.each(check, draw, within_the_divergence)
+    glm.each(check, glm.draw_least_squares, is_the_proofs)
+    check.over(
+        [loss for _ in range(check.cases) for loss in glm.LOSSES], lambda loss: within_reach(check, loss)
+    )
     medians = ", ".join(f"{name} {np.median(t):.2g}" for name, t in lengths.items() if t)
     check.measured(f"Median t₀ on these small integer designs: {medians}.")
 
@@ -418,7 +401,7 @@ def test_least_squares_is_theorem_3_3(check):
             and picked
         )
 
-    each(check, draw_least_squares, same)
+    glm.each(check, glm.draw_least_squares, same)
 
 
 def minimisers(x, y):
@@ -476,11 +459,11 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
         gradients = [huber_gradient(x, y, b) for b in points]
         stationary = sum(a * g for a, g in zip(x, gradients[0], strict=True)) == 0
         lam = abs(sum(a * g for a, g in zip(other, gradients[0], strict=True)))
-        entry = glm_entry(model(HUBER, np.array([x, other], float).T, np.array(y, float), (0,)))
+        entry = glm_entry(glm.model(glm.HUBER, np.array([x, other], float).T, np.array(y, float), (0,)))
         agrees = abs(entry.lam_star - real(lam)) <= 1e-8 * (1 + real(lam))
         return stationary and all(g == gradients[0] for g in gradients) and agrees
 
-    each(check, rows, constant)
+    glm.each(check, rows, constant)
     # (1, 1), y = (3, −3): every b in [−2, 2] minimises, the gradient is (−1, 1)
     one = [fmpq(1), fmpq(1)], [fmpq(3), fmpq(-3)]
     check.over([one], lambda at: minimisers(*at) == (-2, 2) and huber_gradient(*at, fmpq(1, 3)) == [-1, 1])
@@ -493,7 +476,7 @@ def separated(at):
     x_i is separated if ⟨x_i, d⟩ ≠ 0 for such a d. The returned d moves all separated rows.
     """
     d = np.zeros(at.X.shape[1])
-    moved, d[at.selected] = moving_rows(at.loss, restricted(at).X, at.y)
+    moved, d[at.selected] = moving_rows(at.loss, glm.restricted(at).X, at.y)
     return moved, d
 
 
@@ -505,9 +488,9 @@ def is_separated(at, moved, d):
     separated.
     """
     eta = at.X @ d
-    falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
+    falls = glm.objective(at, 1.0, d) < glm.objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])
-    further = moving_rows(at.loss, restricted(at).X[~moved], at.y[~moved])[0].any()
+    further = moving_rows(at.loss, glm.restricted(at).X[~moved], at.y[~moved])[0].any()
     return bool(falls and exact and not further)
 
 
@@ -519,7 +502,7 @@ def solves_nothing(at):
     features must be 0.
     """
     d = separated(at)[1]
-    return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
+    return glm.objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
@@ -544,7 +527,7 @@ def as_without_them(check, at):
     _, zero, gap = zero_groups(rest, 1.01 * entry.lam_star)
     lam = within(rest, entry)
     lower, _, gap_below = zero_groups(rest, lam)
-    gain = least_on(rest, entry.beta) - objective(at, lam, lower + 1000 * d)
+    gain = least_on(rest, entry.beta) - glm.objective(at, lam, lower + 1000 * d)
     if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
         return check.undecided()
     return bool(zero[off_S].all()) and gain > 0
@@ -575,13 +558,16 @@ def test_separated_rows_drop_out(check):
     Tolerance: J is exact. The other results are certified by duality gaps.
     """
 
-    each(check, lambda rng: draw(rng, (LOGISTIC, POISSON), 1), lambda at: as_without_them(check, at))
+    glm.each(
+        check, lambda rng: draw(rng, (glm.LOGISTIC, glm.POISSON), 1), lambda at: as_without_them(check, at)
+    )
     # X_0 = (1, 0, 0), y = (1, 1, 0): row 0 is separated; c_1 = ½·1 − ½·(−1) = 1 on the others
     X, y = np.array([[1.0, 5.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1.0, 1.0, 0.0])
-    moved = moving_rows(LOGISTIC, X[:, :1], y)[0]
+    moved = moving_rows(glm.LOGISTIC, X[:, :1], y)[0]
     check.over([moved], lambda rows: rows.tolist() == [True, False, False])
-    check.over([glm_entry(model(LOGISTIC, X[1:], y[1:], (0,)))], lambda entry: entry.lam_star == 1)
+    check.over([glm_entry(glm.model(glm.LOGISTIC, X[1:], y[1:], (0,)))], lambda entry: entry.lam_star == 1)
     # without the last row all are separated
     check.over(
-        [model(LOGISTIC, X[:1], y[:1], (0,))], lambda at: separated(at)[0].all() and solves_nothing(at)
+        [glm.model(glm.LOGISTIC, X[:1], y[:1], (0,))],
+        lambda at: separated(at)[0].all() and solves_nothing(at),
     )

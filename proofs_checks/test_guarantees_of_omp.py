@@ -33,18 +33,10 @@ from flint import arb, fmpq, fmpq_mat
 from hypothesis import assume
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.maximization import optimum, settle, submodularity_ratio
 from proofs_checks.rational import inner, is_solution, off, rational, step, vector
-from proofs_checks.spectral import (
-    correlations,
-    draw_design,
-    eigenvalues,
-    mask_of,
-    precisely,
-    r_squared,
-    table,
-    unit_columns,
-)
+from proofs_checks.spectral import precisely, r_squared
 from proofs_checks.steps import open_steps, show, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 from sparselin.testing import integer_designs
@@ -200,7 +192,7 @@ def test_the_form_of_the_guarantee(check):
 
 def least_of(M, columns, m):
     """Return the least eigenvalue of all principal submatrices of M on m of the given columns, as a ball."""
-    each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
+    each = (value for L in itertools.combinations(columns, m) for value in spectral.eigenvalues(M, list(L)))
     return functools.reduce(arb.min, each)
 
 
@@ -237,14 +229,17 @@ def test_the_sharper_promises_of_omp(check):
         tightest, larger, total, open_ = 100.0, 0, 0, 0
         for _ in range(check.cases):
             d = int(check.rng.integers(2, 6))
-            design, k = draw_design(check.rng, d), int(check.rng.integers(1, min(3, d) + 1))
+            design, k = spectral.draw_design(check.rng, d), int(check.rng.integers(1, min(3, d) + 1))
             if not (design.X.T @ design.y).any():
                 continue
             total += 1
-            X, y, C = unit_columns(design), design.y.astype(float), correlations(design)
-            R = table(lambda S, design=design: r_squared(design.X, design.y, S), d)
+            X, y, C = design.unit_columns, design.y.astype(float), design.correlations
+            R = spectral.table(lambda S, design=design: r_squared(design.X, design.y, S), d)
             S = sl.omp(X, y, k).support.tolist()
-            reached, gamma = R[mask_of(S)] / optimum(R, k), submodularity_ratio(R, mask_of(S), k)
+            reached, gamma = (
+                R[spectral.mask_of(S)] / optimum(R, k),
+                submodularity_ratio(R, spectral.mask_of(S), k),
+            )
             thetas = gamma * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
             for theta in thetas:
                 factor = 1 - (1 - theta / k) ** k
@@ -300,7 +295,7 @@ def shares_along(X, R, S, pick, k, end=None):
     m = min(k, len(others), n - len(S))
     if m <= 0:
         return 0, arb(1), arb(1)
-    gamma = submodularity_ratio(R, mask_of(S), k)
+    gamma = submodularity_ratio(R, spectral.mask_of(S), k)
     # D⁻¹G has the spectrum of H = D^{−½}GD^{−½}
     scaled = fmpq_mat(d, d, [G[i, j] / (G[i, i] or 1) for i in range(d) for j in range(d)])
     least = [least_of(M, others, m) for M in (G, scaled)]
@@ -328,7 +323,7 @@ def kept_along(check, X, y, early):
     """Return whether OMP and forward regression reach the R² that is guaranteed along their paths."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
-    R = table(lambda S: r_squared(*integers, S), d)
+    R = spectral.table(lambda S: r_squared(*integers, S), d)
     found = sl.guarantee_bounds(X, y, k)
     for algorithm, method, place in (("OMP", sl.omp, 1), ("FR", sl.ols, 2)):
         path = method(X, y, k).support.tolist() if (X.T @ y).any() else []
@@ -338,7 +333,7 @@ def kept_along(check, X, y, early):
         if largest > 1 + arb(2) ** -90 or not bound.lower <= float(factor.mid()) + 1e-9:
             return False
         where = f"{algorithm}, {show(X, y)}"
-        settle(check, R[mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), where)
+        settle(check, R[spectral.mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), where)
     return True
 
 
@@ -364,7 +359,7 @@ def test_the_promise_along_the_path(check):
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
-        R = table(lambda S: r_squared(*(part.astype(int) for part in ten), S), 2)
+        R = spectral.table(lambda S: r_squared(*(part.astype(int) for part in ten), S), 2)
         at_end = [shares_along(ten[0].astype(int), R, [0], None, 2, end) for end in (None, 1)]
         check.over([at_end], lambda at: (at[0][0], at[0][1], at[1][1]) == (1, 1, 100))
         check.over([ten], lambda design: kept_along(check, *design, early))

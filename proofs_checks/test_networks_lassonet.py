@@ -7,20 +7,10 @@ feature analysis (PFA). In place of Fisher's score our records have the method "
 uses the correlation ratio and ranks the features in the same order. HSIC-Lasso is not in our records.
 """
 
+from proofs_checks import networks
 from proofs_checks.experiments.networks.printed import ALL, NAMES, TABLE_1, TITLES
 from proofs_checks.experiments.networks.verdicts import larger, not_smaller
-from proofs_checks.networks import (
-    HERE,
-    LASSONET,
-    OURS,
-    Case,
-    Comparison,
-    compared,
-    figure,
-    minus,
-    sentence,
-    settle,
-)
+from proofs_checks.networks import figure
 from sparselin.ledger import NOT_REPRODUCED, OPEN, REPRODUCED, claim, claims, mutants
 
 OTHERS = NAMES["Fisher"], NAMES["PFA"]
@@ -36,18 +26,18 @@ def beside_others(data, rule, sizes=SIZES):
     """
     sizes = [k for k in sizes if k < TABLE_1[TITLES[data]][1]]
     pairs = [
-        tuple(("lassonet", data, method, k, "", learner) for method in (LASSONET, other))
+        tuple(("lassonet", data, method, k, "", learner) for method in (networks.LASSONET, other))
         for learner in NETWORK_AND_TREES
         for k in sizes
         for other in OTHERS
     ]
-    return Case(data, tuple(compared(rule, *pair) for pair in pairs))
+    return networks.Case(data, tuple(networks.compared(rule, *pair) for pair in pairs))
 
 
-TIES = [beside_others(data, not_smaller, (50,)) for data in HERE]
+TIES = [beside_others(data, not_smaller, (50,)) for data in networks.HERE]
 
 
-@sentence("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", TIES)
+@networks.sentence("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", TIES)
 def test_beside_others_again(check):
     """On each data set, LassoNet's mean accuracy is not smaller than those of Fisher's score and of principal
     feature analysis (PFA). This holds for both learners, a network and trees.
@@ -66,7 +56,7 @@ def test_beside_others_again(check):
     −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are four comparisons on each
     of five data sets.
     """
-    settle(check, TIES, figure)
+    networks.settle(check, TIES, figure)
 
 
 WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
@@ -77,16 +67,16 @@ def beside_wider(data):
     learners.
     """
     pairs = [
-        tuple(("lassonet", data, LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
+        tuple(("lassonet", data, networks.LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
         for learner in NETWORK_AND_TREES
     ]
-    return Case(data, tuple(compared(not_smaller, *pair) for pair in pairs))
+    return networks.Case(data, tuple(networks.compared(not_smaller, *pair) for pair in pairs))
 
 
 MULTIPLIERS = [beside_wider(data) for data in WIDER]
 
 
-@sentence("LN-app-D-M", "Appendix D.1, section 9", MULTIPLIERS)
+@networks.sentence("LN-app-D-M", "Appendix D.1, section 9", MULTIPLIERS)
 def test_ten_is_a_good_multiplier(check):
     """On Mice Protein, ISOLET and COIL-20, LassoNet's mean accuracy with the hierarchy coefficient M = 10 is
     not smaller than that with M = 30. This holds for both learners, a network and trees.
@@ -108,13 +98,13 @@ def test_ten_is_a_good_multiplier(check):
     −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are two comparisons on each
     of three data sets.
     """
-    settle(check, MULTIPLIERS, figure)
+    networks.settle(check, MULTIPLIERS, figure)
 
 
 HIGHEST = beside_others("isolet", larger)
 
 
-@sentence("LN-fig-5-again", "Figure 5", [HIGHEST])
+@networks.sentence("LN-fig-5-again", "Figure 5", [HIGHEST])
 def test_isolet_again(check):
     """On ISOLET, LassoNet's mean accuracy exceeds those of Fisher's score and of principal feature analysis
     (PFA). This holds for both learners, a network and trees, and for k = 25, 50, 75, 100 features.
@@ -133,7 +123,7 @@ def test_isolet_again(check):
     the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
     in every comparison, and not reproduced if D < −3 SE in one. There are 16 comparisons.
     """
-    settle(check, [HIGHEST], figure)
+    networks.settle(check, [HIGHEST], figure)
 
 
 IN_FIGURES = {"11": "coil20", "12": "activity", "13": "mice", "14": "mnist"}
@@ -167,7 +157,7 @@ def test_other_k(check, number):
     −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons, but 12
     on Mice Protein.
     """
-    settle(check, [HIGH[number]], figure)
+    networks.settle(check, [HIGH[number]], figure)
 
 
 def reached(limit, share):
@@ -180,17 +170,20 @@ def reached(limit, share):
     everything = "lassonet", "mice", ALL, TABLE_1["Mice Protein"][1], "", "network"
 
     def enough(k):
-        some = "lassonet", "mice", LASSONET, k, "", "network"
+        some = "lassonet", "mice", networks.LASSONET, k, "", "network"
         words = f"accuracy of {k} less {share:g} of that of all"
-        return Comparison(
-            not_smaller, (everything, some), lambda: minus(figure(some), figure(everything), share), words
+        return networks.Comparison(
+            not_smaller,
+            (everything, some),
+            lambda: networks.minus(figure(some), figure(everything), share),
+            words,
         )
 
     at = {k: enough(k) for k in sorted({5, 10, 25, 50, limit})}
-    there = [k for k in at if OURS.keys() >= {*at[k].addresses}]
+    there = [k for k in at if networks.OURS.keys() >= {*at[k].addresses}]
     few = [k for k in there if k <= limit and at[k].verdict is REPRODUCED]
     many = [k for k in there if k >= limit and at[k].verdict is NOT_REPRODUCED]
-    return Case("mice", (at[few[0] if few else many[0] if many else limit],))
+    return networks.Case("mice", (at[few[0] if few else many[0] if many else limit],))
 
 
 CURVE = {"again": (35, 1.0), "seventy": (15, 0.7)}
@@ -228,7 +221,7 @@ def test_thirty_five_proteins_again(check, key):
     its standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
     reproduced if D < −3 SE. Up to five numbers of features are compared, and one of the comparisons decides.
     """
-    settle(check, [REACHED[key]], figure)
+    networks.settle(check, [REACHED[key]], figure)
 
 
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
@@ -272,31 +265,31 @@ def reduced():
 
     LassoNet's error must be larger than 0.6 and smaller than 0.8 of Soft-Impute's.
     """
-    every = "completion", "mice", LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
+    every = "completion", "mice", networks.LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
 
     def within(share, sign):
-        error, its_error = minus(figure(every), figure(SOFT), share)
+        error, its_error = networks.minus(figure(every), figure(SOFT), share)
         return sign * error, its_error
 
     above, below = "LassoNet's error less 0.6 of Soft-Impute's", "0.8 of Soft-Impute's less LassoNet's"
-    return Case(
+    return networks.Case(
         "mice",
         (
-            Comparison(larger, (every, SOFT), lambda: within(0.6, 1), above),
-            Comparison(larger, (every, SOFT), lambda: within(0.8, -1), below),
+            networks.Comparison(larger, (every, SOFT), lambda: within(0.6, 1), above),
+            networks.Comparison(larger, (every, SOFT), lambda: within(0.8, -1), below),
         ),
     )
 
 
 def with_forty():
     """Return the comparison of LassoNet's error of imputation with 40 proteins and Soft-Impute's error."""
-    return Case("mice", (compared(not_smaller, SOFT, imputed(LASSONET, 40)),))
+    return networks.Case("mice", (networks.compared(not_smaller, SOFT, imputed(networks.LASSONET, 40)),))
 
 
 REDUCED, WITH_FORTY = reduced(), with_forty()
 
 
-@sentence("LN-fig-10", "section 7, Figure 10", [REDUCED])
+@networks.sentence("LN-fig-10", "section 7, Figure 10", [REDUCED])
 def test_imputation(check):
     """On Mice Protein LassoNet's mean squared error of imputation is 20 to 40 % below Soft-Impute's.
 
@@ -311,10 +304,10 @@ def test_imputation(check):
     error. In the second, D is 0.8 of Soft-Impute's error minus LassoNet's. Let SE be the standard error of D.
     The statement is reproduced if D > 2 SE in both comparisons, and not reproduced if D < −3 SE in one.
     """
-    settle(check, [REDUCED], figure)
+    networks.settle(check, [REDUCED], figure)
 
 
-@sentence("LN-fig-10-forty", "section 7, Figure 10", [WITH_FORTY])
+@networks.sentence("LN-fig-10-forty", "section 7, Figure 10", [WITH_FORTY])
 def test_imputation_by_forty(check):
     """On Mice Protein LassoNet's mean squared error of imputation from 40 proteins is not larger than
     Soft-Impute's error.
@@ -329,4 +322,4 @@ def test_imputation_by_forty(check):
     standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
     reproduced if D < −3 SE. There is one comparison.
     """
-    settle(check, [WITH_FORTY], figure)
+    networks.settle(check, [WITH_FORTY], figure)

@@ -5,19 +5,10 @@ Appendices B.1 and B.4, Figures 5 and 9. The sentences about accuracies are in t
 whose module docstring states how a sentence is compared with records.
 """
 
+from proofs_checks import networks
 from proofs_checks.experiments.networks.printed import NAMES
 from proofs_checks.experiments.networks.verdicts import larger, not_smaller
-from proofs_checks.networks import (
-    Case,
-    Comparison,
-    attention,
-    close,
-    compared,
-    figure,
-    on_like_rows,
-    sentence,
-    settle,
-)
+from proofs_checks.networks import figure
 from proofs_checks.pixels import (
     adjacent,
     clustering,
@@ -36,15 +27,19 @@ def diverse():
     """Return the comparisons of how many selected pixels touch, for Sequential Attention and four other
     methods.
     """
-    first = on_like_rows("mnist")
-    others = [attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")]
-    return Case("mnist", tuple(compared(larger, other, first, of=clustering) for other in others))
+    first = networks.on_like_rows("mnist")
+    others = [
+        networks.attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")
+    ]
+    return networks.Case(
+        "mnist", tuple(networks.compared(larger, other, first, of=clustering) for other in others)
+    )
 
 
 DIVERSE = diverse()
 
 
-@sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
+@networks.sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
     """On MNIST, fewer pairs of pixels touch among Sequential Attention's 50 pixels than among the 50 pixels
     of each of four methods. They are the feature mask (LLY), the group LASSO (GL), OMP and the concrete
@@ -69,15 +64,15 @@ def similar():
     The first is their similarity to Sequential LASSO's pixels, the second to Sequential Attention's own for
     other seeds.
     """
-    pair = on_like_rows("mnist"), attention("paper", "mnist", method=NAMES["SL"])
+    pair = networks.on_like_rows("mnist"), networks.attention("paper", "mnist", method=NAMES["SL"])
     words = "share of pixels that touch Sequential LASSO's less that of another seed's"
-    return Case("mnist", (Comparison(not_smaller, pair, lambda: similarity(pair), words),))
+    return networks.Case("mnist", (networks.Comparison(not_smaller, pair, lambda: similarity(pair), words),))
 
 
 SIMILAR = similar()
 
 
-@sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
+@networks.sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
     """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's 50 pixels as often as with
     Sequential Attention's own for another seed. A pixel agrees with a set of pixels if it is in the set or
@@ -94,11 +89,11 @@ def test_similar_pixels(check):
     statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
     There is one comparison.
     """
-    settle(check, [SIMILAR], figure)
+    networks.settle(check, [SIMILAR], figure)
     if not SIMILAR.lacking:
         ours, theirs = map(supports, SIMILAR.addresses)
         every = [(first, second) for first in ours.values() for second in theirs.values()]
-        check.over(every, lambda pair: close(touching(*pair), share_at_distance_one(*pair)))
+        check.over(every, lambda pair: networks.close(touching(*pair), share_at_distance_one(*pair)))
         across, within = shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
         check.measured(f"{across:.2f} of them, and {within:.2f}")
 
@@ -107,14 +102,16 @@ def clumping():
     """Return the comparison of how many selected pixels touch if 64 are selected at once and if one is
     selected at a time.
     """
-    one_at_a_time, all_at_once = (attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64"))
-    return Case("mnist", (compared(larger, all_at_once, one_at_a_time, of=clustering),))
+    one_at_a_time, all_at_once = (
+        networks.attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64")
+    )
+    return networks.Case("mnist", (networks.compared(larger, all_at_once, one_at_a_time, of=clustering),))
 
 
 CLUMPING = clumping()
 
 
-@sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
+@networks.sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
     """On MNIST, more pairs of the 64 selected pixels touch if all are selected at once than if they are
     selected one at a time.

@@ -24,22 +24,8 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 import sparselin as sl
-from proofs_checks.penalty import (
-    along_the_level_line,
-    around,
-    ball,
-    convex_at_the_end,
-    dyadic,
-    level,
-    mask,
-    objective,
-    penalty,
-    place,
-    second_difference,
-    sides,
-    strip,
-    subdivided,
-)
+from proofs_checks import penalty as q_star
+from proofs_checks.penalty import penalty
 from proofs_checks.rational import is_solution, rational
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
@@ -99,7 +85,7 @@ def test_nowhere_jointly_concave(check):
         return (
             abs(moved.value - at.value - c) <= 1e-12 * size
             and np.abs(moved.minimizer - w).max() <= 1e-9 * (1 + size)
-            and bool(second_difference(beta, step * 0.05 * np.min(beta / step)) > 0)
+            and bool(q_star.second_difference(beta, step * 0.05 * np.min(beta / step)) > 0)
             and penalty(np.full(m, b)).overlaps(arb(m) ** 3 * arb(b * b) * arb(1, 2.0**-50))
         )
 
@@ -134,14 +120,14 @@ def test_convex_along_rays(check):
 
     def strictly_convex(_):
         direction = check.rng.dirichlet([0.7, 0.7]) * 2.0 ** check.rng.uniform(-5, 6)
-        return bool(second_difference(direction, check.rng.uniform(0.05, 0.9) * direction) > 0)
+        return bool(q_star.second_difference(direction, check.rng.uniform(0.05, 0.9) * direction) > 0)
 
     check.over(range(check.cases), strictly_convex)
     # beyond a = 6 the first term exceeds 1 and |2ag'| ≤ 4ma·e^{−a}(1 + (m − 1)e^{−a}) is below ½
     pieces = [arb(2 * i + 1, 1) / 512 for i in range(6 * 256)]
     check.over(range(2, 7), lambda m: all(bool(on_the_axis(m, a) > 0) for a in pieces))
     for m, b in ((7, 0.42), (8, 0.354)):
-        bent = second_difference(b * np.eye(m)[0], 0.02 * np.eye(m)[0])
+        bent = q_star.second_difference(b * np.eye(m)[0], 0.02 * np.eye(m)[0])
         check.tally(1, int(not (bent < 0 and on_the_axis(m, arb(1)) < 0)), f"({b}, 0, …, 0), m = {m}")
 
 
@@ -152,7 +138,7 @@ def in_one_coordinate(a, K):
     The penalty is the minimum over w of ‖w‖² + Σ β_i²/softmax_i(w)². At the minimiser w = (a, −a), the sum is
     K.
     """
-    p, _ = mask(a)
+    p, _ = q_star.mask(a)
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
 
@@ -170,7 +156,8 @@ def concave_between(row):
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
     signs = [
-        [in_one_coordinate(*level([b, s - b])) for b in part] for part in (np.linspace(*inside, 50), rest)
+        [in_one_coordinate(*q_star.level([b, s - b])) for b in part]
+        for part in (np.linspace(*inside, 50), rest)
     ]
     return max(signs[0]) < 0 < min(signs[1])
 
@@ -180,7 +167,7 @@ def concave_beyond(low, high, bound=4.99):
 
     This is proved for all β ∈ ℝ² whose minimiser w = (−a, a) has a between `low` and `high`.
     """
-    a = ball(low, high)
+    a = q_star.ball(low, high)
     at_zero = in_one_coordinate(-a, arb(0))
     slope = (at_zero - in_one_coordinate(-a, arb(1))).upper()
     K, r = at_zero.lower() / slope, 1 / (1 + (2 * a).exp())
@@ -211,18 +198,18 @@ def test_in_one_coordinate(check):
     point.
     """
     check.refutes(
-        bool(second_difference([3.0, 1.0], [1.0, 0.0]) > 0),
+        bool(q_star.second_difference([3.0, 1.0], [1.0, 0.0]) > 0),
         "β = (2, 1), (3, 1), (4, 1): Q* at (3, 1) is below the mean of the other two",
     )
 
     def as_the_formula(_):
         s = 2.0 ** check.rng.uniform(-2, 6)
         share = check.rng.uniform(0, 0.3) if check.rng.random() < 0.6 else check.rng.uniform(0, 1)
-        beta = dyadic([s * share, s * (1 - share)], 30)
+        beta = q_star.dyadic([s * share, s * (1 - share)], 30)
         if beta.min() < 2.0**-10 * s:
             return True
-        (a, K), h = level(beta), np.ldexp(1.0, int(np.log2(beta[0])) - 10)
-        sign, bent = in_one_coordinate(a, K), second_difference(beta, [h, 0.0])
+        (a, K), h = q_star.level(beta), np.ldexp(1.0, int(np.log2(beta[0])) - 10)
+        sign, bent = in_one_coordinate(a, K), q_star.second_difference(beta, [h, 0.0])
         convex = beta.sum() <= 4.99 or beta[0] >= 3**-1.5 * beta[1]
         # the two coordinates change places with a and −a
         both = sign <= 0 and in_one_coordinate(-a, K) <= 0
@@ -230,9 +217,9 @@ def test_in_one_coordinate(check):
 
     check.over(range(check.cases), as_the_formula)
     check.over(CONCAVE_IN_ONE, concave_between)
-    check.over(((0.36, 4.64), (0.5, 9.5)), lambda b: bool(second_difference(b, [2.0**-8, 0.0]) < 0))
+    check.over(((0.36, 4.64), (0.5, 9.5)), lambda b: bool(q_star.second_difference(b, [2.0**-8, 0.0]) < 0))
     # p₁ < ¼ from a = ½ log 3 on; from a = 2 on K ≥ (1 + 2a)e^{2a}/2, and |β₂| ≥ p₂^{3/2}√K > 7
-    count = subdivided([((281 / 512, 2.0),)], lambda box: concave_beyond(*box[0]), 5000)
+    count = q_star.subdivided([((281 / 512, 2.0),)], lambda box: concave_beyond(*box[0]), 5000)
     check.tally(max(count, 1), int(count < 0), "concave in β₁ at ‖β‖₁ ≤ 4.99")
 
 
@@ -262,7 +249,7 @@ def test_across_the_diagonal(check):
         b, delta = norm / m, check.rng.normal(size=m)
         delta -= delta.mean()
         delta *= b * 2e-3 / np.abs(delta).max()
-        second = second_difference(np.full(m, b), delta)
+        second = q_star.second_difference(np.full(m, b), delta)
         expected = 2 * m**2 * float(delta @ delta) * (1 - norm**2) / (1 + 3 * norm**2)
         return abs(float(second) - expected) <= 0.1 * abs(expected) and (norm <= 2 or bool(second < 0))
 
@@ -277,7 +264,7 @@ def curving(a, first, second):
 
     The minimiser w = (a, −a) and the two terms β_i²/softmax_i(w)² at β are given.
     """
-    p, r = mask(a)
+    p, r = q_star.mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
     return (1 / p**2 + 1 / r**2) * H / 2 - 16 * across**2
@@ -326,20 +313,20 @@ def test_segments_of_constant_norm(check):
     )
 
     for row in SEGMENTS:
-        count = strip(lambda a, c: curving(a, *place(a, c)[1:3]), *row)
+        count = q_star.strip(lambda a, c: curving(a, *q_star.place(a, c)[1:3]), *row)
         check.tally(max(count, 1), int(count < 0), f"the strip of {row}")
 
     def on_both_sides(_):
-        s, (low, high), outer = sides(check, SEGMENTS)
+        s, (low, high), outer = q_star.sides(check, SEGMENTS)
         u, v = np.ldexp(np.ceil(np.ldexp(np.sort(check.rng.uniform(low, high, 2)), 20)), -20)
         if outer and check.rng.random() < 0.3:
             v = s - v  # beyond the diagonal
         half = (v - u) / 2
-        bent = second_difference([s - u - half, u + half], [-half, half])
+        bent = q_star.second_difference([s - u - half, u + half], [-half, half])
         return abs(v - u) < 0.02 * (high - low) or bool(bent < 0 if outer else bent > 0)
 
     check.over(range(check.cases), on_both_sides)
-    check.over(range(check.cases), lambda _: convex_at_the_end(2.0 ** check.rng.uniform(-4, 5)))
+    check.over(range(check.cases), lambda _: q_star.convex_at_the_end(2.0 ** check.rng.uniform(-4, 5)))
     check.over(LEAST, least_on_segment)
     # on the diagonal Q* is 2s²
     below, beyond = (penalty([s, 0.0]) - 2 * arb(s) ** 2 for s in (1.4819, 1.482))
@@ -353,7 +340,7 @@ def bending(a, K):
     The penalty is the minimum over w of ‖w‖² + Σ β_i²/softmax_i(w)². At the minimiser w = (a, −a), the sum is
     K. The level line bends towards the origin where the number is negative.
     """
-    p, _ = mask(a)
+    p, _ = q_star.mask(a)
     return 1 - 2 * K * p * (1 - p) + 4 * a * (2 * p - 1) + 8 * a * a / K
 
 
@@ -367,14 +354,14 @@ def as_the_formula(a, K):
     β ∈ ℝ² is the point with the minimiser w = (a, −a) and with Σ β_i²/softmax_i(w)² = K. Return True if there
     is no such point.
     """
-    p, r = mask(a)
+    p, r = q_star.mask(a)
     x = np.array([p**2 * (a + K * p), r**2 * (K * r - a)])
     if x.min() <= 0:
         return True
     beta, G, height = np.sqrt(x), bending(a, K), 2 * a * a + K
     on_axis = bending(a, a * (1 + np.exp(2 * a))) if a else 1.0
     good = on_axis > 0 and (height > 2 or G >= 0) and abs(float(penalty(beta)) - height) <= 1e-9 * height
-    return good and (abs(G) < 0.05 * (1 + K) or bool(along_the_level_line(beta, p) * G > 0))
+    return good and (abs(G) < 0.05 * (1 + K) or bool(q_star.along_the_level_line(beta, p) * G > 0))
 
 
 @claim("SA-figure-2-contours", FIGURE, "proof, interval, float", CORRECTED, reading_of=SENTENCE, cases=2000)
@@ -406,22 +393,22 @@ def test_where_the_contours_bend_inwards(check):
         "Q* at (91/32, ⅛) is below that at (3, 0) and at (43/16, ¼), whose midpoint it is",
     )
     for row in CONTOURS:
-        count = strip(lambda a, c: bending(a, place(a, c)[3]), *row)
+        count = q_star.strip(lambda a, c: bending(a, q_star.place(a, c)[3]), *row)
         check.tally(max(count, 1), int(count < 0), f"the strip of {row}")
 
     def on_both_sides(_):
-        s, (low, high), outer = sides(check, CONTOURS)
+        s, (low, high), outer = q_star.sides(check, CONTOURS)
         c = check.rng.uniform(low, high)
-        a, K = level([s - c, c])
+        a, K = q_star.level([s - c, c])
         G = bending(a, K)
         if c < 1e-4 * s or abs(G) < 0.05 * (1 + K):
             return (G < 0) == outer
-        second = along_the_level_line(np.array([s - c, c]), mask(a)[0])
+        second = q_star.along_the_level_line(np.array([s - c, c]), q_star.mask(a)[0])
         return (G < 0) == outer and bool(second < 0 if outer else second > 0)
 
     def anywhere(_):
         a = float(check.rng.choice([0, 1]) * abs(check.rng.normal()) * 0.7)
-        K = a / mask(a)[1] * check.rng.uniform(1.02, 6) + check.rng.uniform(0, 5) * (a < 0.3) + 1e-3
+        K = a / q_star.mask(a)[1] * check.rng.uniform(1.02, 6) + check.rng.uniform(0, 5) * (a < 0.3) + 1e-3
         return as_the_formula(a, K)
 
     check.over(range(check.cases), on_both_sides)
@@ -445,12 +432,12 @@ def test_concave_in_the_squares(check):
         m = int(check.rng.integers(1, 7))
         u, v = check.rng.exponential(size=(2, m)) * 4.0 ** check.rng.integers(-4, 5)
         u[check.rng.random(m) < 0.2] = 0
-        u, v = dyadic([u, v])
-        below = (around(u) + around(v)) / 2 <= around((u + v) / 2) * (1 + arb(2) ** -60)
+        u, v = q_star.dyadic([u, v])
+        below = (q_star.around(u) + q_star.around(v)) / 2 <= q_star.around((u + v) / 2) * (1 + arb(2) ** -60)
         i = int(check.rng.integers(m))
         step = np.zeros(m)
         step[i] = np.ldexp(1.0, int(check.rng.integers(-6, 3)))
-        rise = around(u + step) - around(u)
+        rise = q_star.around(u + step) - q_star.around(u)
         _, p = minimiser(u)
         steep = rise >= float(step[i]) * (1 - 2.0**-30) and rise <= float(step[i] / p[i] ** 2 * (1 + 1e-6))
         return bool(below) and bool(steep)
@@ -513,7 +500,7 @@ def lowers(X, y, beta, lam, i):
     _, p = minimiser(beta**2)
     better = beta.copy()
     better[i] = X[:, i] @ (y - X @ beta) / (X[:, i] @ X[:, i] + lam / 2 / max(p[i], 1e-9) ** 2)
-    return bool(objective(X, y, better, lam) < objective(X, y, beta, lam))
+    return bool(q_star.objective(X, y, better, lam) < q_star.objective(X, y, beta, lam))
 
 
 @claim("SA-figure-2-sparse", FIGURE, "proof, exact, interval", FALSE, reading_of=SENTENCE, cases=1500)

@@ -34,34 +34,25 @@ and the cases of equality are recognised from C_S itself.
 
 from flint import arb, fmpq, fmpq_mat
 
-from proofs_checks.spectral import (
-    SHAPES,
-    correlations,
-    draw_design,
-    identity,
-    precisely,
-    principal,
-    rank_power,
-    smoothed_det,
-    variance,
-)
+from proofs_checks import spectral
+from proofs_checks.spectral import precisely, rank_power, smoothed_det, variance
 from sparselin.ledger import CORRECTED, claim, mutants
 
 ONE, PAIR, COPIES = [0], [0, 1], fmpq_mat(2, 2, [1, 1, 1, 1])
-I2, HALF, NEAR = identity(2), fmpq(1, 2), fmpq(9999, 10000)
+I2, HALF, NEAR = spectral.identity(2), fmpq(1, 2), fmpq(9999, 10000)
 AT_120_DEGREES = fmpq_mat(3, 3, [1, -HALF, -HALF, -HALF, 1, -HALF, -HALF, -HALF, 1])
 NEAR_COPIES = fmpq_mat(3, 3, [1, NEAR, 0, NEAR, 1, 0, 0, 0, 1])
 THREE = [0, 1, 2]
 RANKS = "three unit vectors at 120° (rank 2) against two near copies and an orthogonal vector (rank 3)"
 # copies and opposite columns (rank 1), orthogonal columns, near copies
-KINDS = (*SHAPES, (1, 1), (2, 25), (4, 1))
+KINDS = (*spectral.SHAPES, (1, 1), (2, 25), (4, 1))
 
 
 def sets(check):
     """Yield the correlation matrix of k unit vectors, and k ≤ 5."""
     for _ in range(check.cases):
         k = int(check.rng.integers(1, 6))
-        yield correlations(draw_design(check.rng, k, KINDS)), k
+        yield spectral.draw_design(check.rng, k, KINDS).correlations, k
 
 
 @claim(
@@ -109,7 +100,7 @@ def _extreme(value, at_identity, at_rank_one, C):
     """
     return (
         at_rank_one <= value <= at_identity
-        and (value == at_identity) == (identity(C.nrows()) == C)
+        and (value == at_identity) == (spectral.identity(C.nrows()) == C)
         and (value == at_rank_one) == (C.rank() == 1)
     )
 
@@ -156,7 +147,7 @@ def _between(C, k):
     """
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
-    if identity(k) == C:
+    if spectral.identity(k) == C:
         within = root.contains(k)
     elif rank == 1:
         within = root.overlaps(arb(k).sqrt())
@@ -192,7 +183,7 @@ def test_spectral_variance_promotes_diversity(check):
         C, k = value
         S = range(k)
         return _extreme(variance(C, S, k), fmpq(9 * k * k), fmpq(9 * k * k - k * (k - 1)), C) and all(
-            variance(C, [i], k) == 9 * k * k == variance(principal(C, []), [], k) for i in S
+            variance(C, [i], k) == 9 * k * k == variance(spectral.principal(C, []), [], k) for i in S
         )
 
     check.over(sets(check), extreme)

@@ -36,26 +36,10 @@ from itertools import combinations
 from flint import fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.maximization import submodularity_ratio
 from proofs_checks.rational import exactly
-from proofs_checks.spectral import (
-    correlations,
-    draw_monotone,
-    draw_submodular,
-    entropy,
-    identity,
-    is_psd,
-    is_submodular,
-    mask_of,
-    members,
-    precisely,
-    principal,
-    r_squared_table,
-    subsets,
-    table,
-    unit_designs,
-    variance,
-)
+from proofs_checks.spectral import precisely, r_squared_table
 from sparselin.ledger import CORRECTED, HOLDS, OPEN, claim, mutants
 
 COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
@@ -79,18 +63,18 @@ def test_what_the_ratio_measures(check):
 
     Tolerance: The result of sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
-    f = table(lambda S: variance(COPIES, S, 2), 2)
+    f = spectral.table(lambda S: spectral.variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
     check.refutes(
         (0, 0) in quotients(sizes, 0, 2) and all(single == joint for single, joint in quotients(sizes, 0, 2)),
         "f(S) = |S|, as any f: S = ∅ is admitted and gives 0/0; without it γ_{∅,2} = 1",
     )
     check.refutes(
-        is_submodular(f) and submodularity_ratio(f, 0, 2, printed=True) == 0,
+        spectral.is_submodular(f) and submodularity_ratio(f, 0, 2, printed=True) == 0,
         "f_sv on two copies, k = 2: submodular, yet the printed γ_{∅,2} is 0/(−2) = 0",
     )
     with precisely():
-        h = table(lambda S: entropy(COPIES, S, fmpq(1, 10), 2), 2)
+        h = spectral.table(lambda S: spectral.entropy(COPIES, S, fmpq(1, 10), 2), 2)
         check.refutes(
             min(h) >= 0 and submodularity_ratio(h, 0, 2, printed=True) < 0,
             "f_de, δ = 1/10, on two copies, k = 2: submodular and non-negative, yet the printed γ_{∅,2} < 0",
@@ -102,7 +86,7 @@ def ratios(check):
     """Yield a submodular function f, an increasing function g, two sets A ⊆ U, and a size k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
-        f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
+        f, g = spectral.draw_submodular(check.rng, d), spectral.draw_monotone(check.rng, d)
         U = int(check.rng.integers(0, 1 << d))
         yield f, g, U & int(check.rng.integers(0, 1 << d)), U, int(check.rng.integers(1, d + 1))
 
@@ -121,7 +105,7 @@ def measures(case):
     return (
         submodularity_ratio(f, U, k) == 1
         and 0 <= gamma <= submodularity_ratio(g, A, k) <= submodularity_ratio(g, A, 1) == 1
-        and is_submodular(g) == (submodularity_ratio(g, full, full.bit_length()) == 1)
+        and spectral.is_submodular(g) == (submodularity_ratio(g, full, full.bit_length()) == 1)
         and min([fmpq(1), *(fmpq(single, joint) for single, joint in quotients(g, U, k) if joint)]) == gamma
         and all(by_package(h, U, k) for h in (f, g))
     )
@@ -132,17 +116,17 @@ def quotients(f, U, k):
 
     They are Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L), for L ⊆ U, |S| ≤ k and S ∩ L = ∅.
     """
-    for L in subsets(U):
+    for L in spectral.subsets(U):
         rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
         for size in range(k + 1):
             for S in combinations(rest, size):
-                yield sum(f[L | 1 << x] - f[L] for x in S), f[L | mask_of(S)] - f[L]
+                yield sum(f[L | 1 << x] - f[L] for x in S), f[L | spectral.mask_of(S)] - f[L]
 
 
 def by_package(f, U, k):
     """Return whether the package's submodularity ratio γ_{U,k}(f) equals the exact one, up to 1e-9."""
     d = (len(f) - 1).bit_length()
-    found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
+    found = sl.submodularity_ratio_of(lambda S: f[spectral.mask_of(S)], range(d), spectral.members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
 
 
@@ -168,7 +152,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     Tolerance: There is none. The intervals that the package returns must contain the exact numbers.
     """
 
-    copied = table(lambda S: fmpq(1 if S else 0), 2)
+    copied = spectral.table(lambda S: fmpq(1 if S else 0), 2)
 
     def at_least(design):
         d, R = design.d, r_squared_table(design)
@@ -179,7 +163,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
             and all(at_least_eigenvalue(design, R, U, k) for U in (0, 1, 3) for k in range(1, d + 1))
         )
 
-    check.forall(unit_designs(min_d=2, max_d=5), at_least)
+    check.forall(spectral.unit_designs(min_d=2, max_d=5), at_least)
 
 
 def at_least_eigenvalue(design, R, U, k):
@@ -187,10 +171,10 @@ def at_least_eigenvalue(design, R, U, k):
 
     The intervals that the package returns for the two numbers must contain them.
     """
-    C = correlations(design)
+    C = design.correlations
     size = min(C.nrows(), k + U.bit_count())
     gamma = submodularity_ratio(R, U, k)
-    ratio = sl.submodularity_ratio(design.X, design.y, members(U), k)
+    ratio = sl.submodularity_ratio(design.X, design.y, spectral.members(U), k)
     least = sl.sparse_eigenvalues(design.X, size).lambda_min  # of N·C, in integers
     below, above = (exactly(value) / design.N for value in (least.lower, least.upper))
     return (
@@ -204,8 +188,11 @@ def definite(C, size, theta, strictly=True):
     """Return whether C_B − θI is positive definite for every set B of the given size (if not `strictly`,
     semidefinite).
     """
-    shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
-    return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
+    shifted = (
+        spectral.principal(C, B) - theta * spectral.identity(size)
+        for B in combinations(range(C.nrows()), size)
+    )
+    return all(spectral.is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
 
 @claim("SR-ratio-near-one", "after Definition 2", "float", OPEN)

@@ -40,7 +40,6 @@ from flint import arb, fmpq, fmpq_mat
 import sparselin as sl
 from proofs_checks.spectral import (
     SHAPES,
-    correlations,
     draw_design,
     entropy,
     identity,
@@ -88,7 +87,7 @@ def test_scale_of_the_diversity_plots(check):
     """
     check.over(range(1, 12), attained)
     draws = ((int(check.rng.integers(1, 6)), SHAPES) for _ in range(check.cases))
-    check.over(((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws), between)
+    check.over(((draw_design(check.rng, k, shapes).correlations, k) for k, shapes in draws), between)
 
 
 def values(C, S, k):
@@ -442,7 +441,7 @@ def test_trend_of_the_normalised_values(check):
         "greedy selection on scikit-learn's 1797 digits, (c): 0.73 at k = 5, 0.60 at k = 40",
     )
     draws = ((int(check.rng.integers(1, 5)), SHAPES) for _ in range(check.cases))
-    designs = ((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws)
+    designs = ((draw_design(check.rng, k, shapes).correlations, k) for k, shapes in draws)
     check.over(designs, lambda design: not any(a < b for a, b in steps(*design)))
 
 

@@ -24,18 +24,8 @@ indefinite ones. They use half-integers θ, which are no eigenvalues of such mat
 
 from flint import fmpq, fmpq_mat
 
-from proofs_checks.spectral import (
-    correlations,
-    doubled,
-    draw_hermitian,
-    eigenvalues,
-    is_increasing,
-    members,
-    precisely,
-    rank_power,
-    table,
-    unit_designs,
-)
+from proofs_checks import spectral
+from proofs_checks.spectral import precisely, rank_power
 from sparselin.ledger import MISPRINT, claim, mutants
 
 
@@ -62,7 +52,7 @@ def test_traces_of_monotone_functions_increase(check):
     is ours.
     """
     C = fmpq_mat(2, 2, [1, 0, 0, -1])
-    at = [eigenvalues(C, members(S)) for S in range(4)]
+    at = [spectral.eigenvalues(C, spectral.members(S)) for S in range(4)]
     padded = [sum(1 + (t > 0) - (t < 0) for t in values) + 2 - len(values) for values in at]
     check.refutes(
         padded[:3] == [2, 3, 1],
@@ -70,14 +60,14 @@ def test_traces_of_monotone_functions_increase(check):
         "1 at {2}",
     )
     check.over(matrices(check), steps_increase)
-    check.forall(unit_designs(max_d=4), rank_and_trace_increase, cases=max(20, check.cases // 5))
+    check.forall(spectral.unit_designs(max_d=4), rank_and_trace_increase, cases=max(20, check.cases // 5))
 
 
 def matrices(check):
     """Yield integer Hermitian matrices, alternately indefinite and positive semidefinite, and their size."""
     for index in range(check.cases):
         d = int(check.rng.integers(1, 4))
-        yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
+        yield spectral.draw_hermitian(check.rng, d, definite=bool(index % 2)), d
 
 
 def steps_increase(value):
@@ -88,13 +78,13 @@ def steps_increase(value):
     eigenvalue occurs twice.
     """
     C, d = value
-    spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
+    spectra = [spectral.eigenvalues(C, spectral.doubled(spectral.members(S), d)) for S in range(1 << d)]
 
     def increase(theta):
         above = [count_above(values, theta) for values in spectra]
         below = [sum(1 for value in values if value < theta) for values in spectra]
         all_counted = all(above[S] + below[S] == 2 * S.bit_count() for S in range(1 << d))
-        return all_counted and is_increasing(above) and is_increasing(below)
+        return all_counted and spectral.is_increasing(above) and spectral.is_increasing(below)
 
     return all(increase(fmpq(twice, 2)) for twice in range(-9, 20, 4))
 
@@ -103,6 +93,11 @@ def rank_and_trace_increase(design):
     """Return whether the rank and the trace of C_S, the traces of t⁰ (with 0⁰ = 0) and of t, increase with
     the set S.
     """
-    C, d = correlations(design), design.d
-    rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
-    return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d
+    C, d = design.correlations, design.d
+    rank, trace = (spectral.table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
+    return (
+        spectral.is_increasing(rank)
+        and spectral.is_increasing(trace)
+        and trace[-1] == d
+        and 1 <= rank[-1] <= d
+    )

@@ -31,17 +31,9 @@ from itertools import combinations
 
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks import spectral
 from proofs_checks.rational import columns, rational
-from proofs_checks.spectral import (
-    correlations,
-    eigenvalues,
-    members,
-    precisely,
-    principal,
-    smoothed_det,
-    table,
-    unit_designs,
-)
+from proofs_checks.spectral import precisely, smoothed_det
 from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 C = fmpq_mat(3, 3, [fmpq(v, 3) for v in (3, -2, -1, -2, 3, 1, -1, 1, 3)])
@@ -73,19 +65,19 @@ def printed_entropy(C, S, variance):
 
     λ_i are the eigenvalues of the Gram matrix C_S of the k columns in S.
     """
-    return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
+    return len(S) * log_2pie(variance) - sum((value.log() for value in spectral.eigenvalues(C, S)), arb(0))
 
 
 def expected_noise(C, S, variance):
     """Return σ² Σ 1/λ_i for the eigenvalues λ_i of the Gram matrix C_S: the expected squared change of the
     coefficients.
     """
-    return arb(variance) * sum((1 / value for value in eigenvalues(C, S)), arb(0))
+    return arb(variance) * sum((1 / value for value in spectral.eigenvalues(C, S)), arb(0))
 
 
 def inverse_trace(C, S):
     """Return −Σ 1/λ_i = −tr C_S⁻¹, where λ_i are the eigenvalues of the Gram matrix C_S."""
-    inverse = principal(C, S).inv()
+    inverse = spectral.principal(C, S).inv()
     return -sum((inverse[i, i] for i in range(len(S))), fmpq(0))
 
 
@@ -96,15 +88,15 @@ def covariance(design, S, variance):
     A is the matrix of the unit columns in S, C_S = AᵀA, and σ² the variance of the noise.
     """
     A = columns(rational(design.X), S)
-    M = principal(correlations(design), S).inv() * A.transpose()
+    M = spectral.principal(design.correlations, S).inv() * A.transpose()
     return M * M.transpose() * (variance / design.N)
 
 
 def regular(design):
     """Return the correlation matrix of a design, and its non-empty sets of linearly independent columns."""
-    C = correlations(design)
-    sets = [members(mask) for mask in range(1, 1 << design.d)]
-    return C, [S for S in sets if principal(C, S).det() != 0]
+    C = design.correlations
+    sets = [spectral.members(mask) for mask in range(1, 1 << design.d)]
+    return C, [S for S in sets if spectral.principal(C, S).det() != 0]
 
 
 @claim("SR-lemma-4", "Lemma 4", "exact, interval, proof", CORRECTED, cases=300, ci_cases=25)
@@ -133,14 +125,14 @@ def test_entropy_of_the_perturbation(check):
     )
 
     def equal(design, S, variance):
-        C, cov = correlations(design), covariance(design, S, variance)
+        C, cov = design.correlations, covariance(design, S, variance)
         exact = cov.det() * smoothed_det(C, S, 0) == variance ** len(S)
         return exact and gaussian_entropy(cov).overlaps(perturbation_entropy(C, S, variance))
 
     def everywhere(design):
         return all(equal(design, S, variance) for S in regular(design)[1] for variance in SIGMAS)
 
-    check.forall(unit_designs(max_d=4), everywhere)
+    check.forall(spectral.unit_designs(max_d=4), everywhere)
 
 
 @claim("SR-lemma-4-minimised", "after Lemma 4; Section 5.1", "exact, interval", HOLDS, cases=300, ci_cases=25)
@@ -168,7 +160,7 @@ def test_largest_determinant_has_least_entropy(check):
         less_noise = all(perturbation_entropy(C, S, fmpq(1, 2)) < perturbation_entropy(C, S, 1) for S in sets)
         return less_noise and all(ordered(C, S, T) for S, T in pairs)
 
-    check.forall(unit_designs(min_d=2, max_d=4), same_order)
+    check.forall(spectral.unit_designs(min_d=2, max_d=4), same_order)
 
 
 @claim(
@@ -200,7 +192,7 @@ def test_expected_noise_in_the_coefficients(check):
             for S, trace in zip(sets, traces, strict=True)
         )
 
-    check.forall(unit_designs(max_d=4), equal)
+    check.forall(spectral.unit_designs(max_d=4), equal)
 
 
 @claim("SR-inverse-trace", "after Lemma 4", "exact", HOLDS, cases=1, ci_cases=1)
@@ -242,10 +234,10 @@ def test_log_determinant_and_entropy(check):
 
     def equal(design):
         C, sets = regular(design)
-        twice = ((S, 2 * gaussian_entropy(principal(C, S))) for S in sets)
+        twice = ((S, 2 * gaussian_entropy(spectral.principal(C, S))) for S in sets)
         return all((H - len(S) * log_2pie()).overlaps(arb(smoothed_det(C, S, 0)).log()) for S, H in twice)
 
-    check.forall(unit_designs(max_d=4), equal)
+    check.forall(spectral.unit_designs(max_d=4), equal)
 
 
 @claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
@@ -261,17 +253,18 @@ def test_log_determinant_is_never_positive(check):
     """
 
     def within(design):
-        C = correlations(design)
-        dets = table(lambda S: smoothed_det(C, S, 0), design.d)
+        C = design.correlations
+        dets = spectral.table(lambda S: smoothed_det(C, S, 0), design.d)
         return all(
-            (value == 0) == (principal(C, members(S)).rank() < S.bit_count())
+            (value == 0) == (spectral.principal(C, spectral.members(S)).rank() < S.bit_count())
             and 0 <= value <= 1
-            and (value == 1) == all(C[i, j] == 0 for i in members(S) for j in members(S) if i != j)
-            and smoothed_det(C, members(S), fmpq(1, 1000)) >= fmpq(1, 1000) ** S.bit_count()
+            and (value == 1)
+            == all(C[i, j] == 0 for i in spectral.members(S) for j in spectral.members(S) if i != j)
+            and smoothed_det(C, spectral.members(S), fmpq(1, 1000)) >= fmpq(1, 1000) ** S.bit_count()
             for S, value in enumerate(dets)
         )
 
-    check.forall(unit_designs(max_d=5), within)
+    check.forall(spectral.unit_designs(max_d=5), within)
 
 
 def chi_mean(m):

@@ -24,30 +24,14 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.maximization import climb, local_search
-from proofs_checks.spectral import (
-    Design,
-    SpoilingElement,
-    Values,
-    correlations,
-    draw_design,
-    draw_submodular,
-    entropy,
-    is_submodular,
-    log2,
-    orthogonal_to_y,
-    precisely,
-    rank_power,
-    rewarded_variance,
-    small_submodular,
-    table,
-    variance,
-)
+from proofs_checks.spectral import entropy, precisely, rank_power, variance
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 EPSILONS = (fmpq(1, 100), fmpq(1, 2), fmpq(3), fmpq(20))
 # (1, 1, 1, 1)/2 and three unit vectors: inner products ½
-SPOILER = Design(
+SPOILER = spectral.Design(
     np.array([[1, 2, 0, 0], [1, 0, 2, 0], [1, 0, 0, 2], [1, 0, 0, 0]]), 4, np.array([0, 0, 0, 1])
 )
 
@@ -68,9 +52,9 @@ def functions(check, size=5):
     A thorough run also takes all those with small integer values on three elements.
     """
     for _ in range(check.cases):
-        yield draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
+        yield spectral.draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
     if check.cases >= 1000:
-        yield from small_submodular(3, 3)
+        yield from spectral.small_submodular(3, 3)
 
 
 @claim(
@@ -100,21 +84,23 @@ def test_what_local_search_guarantees(check):
     ≥ 0 too. But for the three regularizers of the paper it holds for LS as printed
     (ours-lemma-6-regularizers).
     """
-    f, eps, U = SpoilingElement(4, 40), fmpq(1, 10), 15
+    f, eps, U = spectral.SpoilingElement(4, 40), fmpq(1, 10), 15
     check.refutes(
         misled(f, eps) and f[U] == 44,
         "n = 4, ε = 1/10, f(A) = 40|A|, or 40 + |A| if 0 ∈ A: LS ends at U, 44; 2.5·44 + 0 < 120 = f({1, "
         "2, 3})",
     )
-    run = sl.local_search(*orthogonal_to_y(4), regularizer=Values(f), eps=0.1, variant="printed")
+    run = sl.local_search(
+        *spectral.orthogonal_to_y(4), regularizer=spectral.Values(f), eps=0.1, variant="printed"
+    )
     check.over([f], lambda f: (run.value, run.support.tolist()) == (f[U], [0, 1, 2, 3]))
-    spectral = rewarded_variance(SPOILER, 40, 78)
+    of_spectrum = spectral.rewarded_variance(SPOILER, 40, 78)
     check.refutes(
-        misled(spectral, eps) and spectral[U] == 43,
+        misled(of_spectrum, eps) and of_spectrum[U] == 43,
         "ε = 1/10, columns (1, 1, 1, 1)/2, e₁, e₂, e₃, f(A) = tr h(C_A) for h(t) = 40 − 78(t − 1)²: LS ends "
         "at U, 43; 2.5·43 + 0 < 120 = f({1, 2, 3})",
     )
-    spoiled = (SpoilingElement(n, 10**n) for n in range(1, 8))
+    spoiled = (spectral.SpoilingElement(n, 10**n) for n in range(1, 8))
     check.over(spoiled, lambda f: guaranteed(f) and guaranteed_by_package(f))
     check.over(functions(check), lambda f: guaranteed(f) and guaranteed_by_package(f))
 
@@ -127,7 +113,7 @@ def misled(f, eps):
     """
     U = len(f) - 1
     printed = 2 + fmpq(2, U.bit_count())
-    submodular = is_submodular(f) and min(f) == 0
+    submodular = spectral.is_submodular(f) and min(f) == 0
     return submodular and climb(f, eps, U) == U and printed * f[U] + f[0] < f[U & ~1]
 
 
@@ -161,7 +147,9 @@ def guaranteed_by_package(f):
     """
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
-    run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
+    run = sl.local_search(
+        *spectral.orthogonal_to_y(U.bit_count()), regularizer=spectral.Values(f), eps=float(eps)
+    )
     at_S, off_S, at_U = (value for _, value in run.candidates)
     ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, off_S)]
     return at_U == f[U] and run.value == max(at_S, off_S, at_U) and any(corrected(f, S, eps) for S in ends)
@@ -200,16 +188,19 @@ def test_local_search_with_the_regularizers(check):
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
-        C, k = correlations(draw_design(check.rng, d)), -(-d // 3)
+        C, k = spectral.draw_design(check.rng, d).correlations, -(-d // 3)
         eps = EPSILONS[int(check.rng.integers(len(EPSILONS)))]
-        f = table(lambda S, C=C, k=k: variance(C, S, k), d)
+        f = spectral.table(lambda S, C=C, k=k: variance(C, S, k), d)
         check.over([f], lambda f, eps=eps, k=k: f[climb(f, eps, len(f) - 1)] == max(f) == 9 * k * k)
         for alpha in (0, fmpq(1, 2), 1):
-            f = table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
+            f = spectral.table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
             check.over([f], lambda f, eps=eps: starts_at(f, 1) and within(f, 0, eps))
         for delta in (fmpq(1, 100), fmpq(1, 2), fmpq(9, 10), fmpq(1)):
-            f, c = table(lambda S, C=C, k=k, delta=delta: entropy(C, S, delta, k), d), log2(1 / delta)
-            single = log2(1 + delta) + 3 * k * c
+            f, c = (
+                spectral.table(lambda S, C=C, k=k, delta=delta: entropy(C, S, delta, k), d),
+                spectral.log2(1 / delta),
+            )
+            single = spectral.log2(1 + delta) + 3 * k * c
             check.over([f], lambda f, c=c, eps=eps, s=single: starts_at(f, s) and within(f, c, eps))
 
 

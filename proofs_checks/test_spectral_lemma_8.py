@@ -19,15 +19,8 @@ The checks are exact, over all C, S₁ and S₂ of each ground set.
 
 from flint import fmpq
 
-from proofs_checks.spectral import (
-    added,
-    draw_design,
-    draw_regularizer,
-    draw_submodular,
-    r_squared_table,
-    small_submodular,
-    subsets,
-)
+from proofs_checks import spectral
+from proofs_checks.spectral import added, r_squared_table
 from sparselin.ledger import HOLDS, claim, mutants
 
 
@@ -56,7 +49,7 @@ def shared(R, f):
         g[S1 | C] + g[S2 | C & ~S1] + g[S1 & C] >= R[C] + f[C]
         for C in range(U + 1)
         for S1 in range(U + 1)
-        for S2 in subsets(U & ~S1)
+        for S2 in spectral.subsets(U & ~S1)
     )
 
 
@@ -67,9 +60,9 @@ def objectives(check):
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 5))
-        design = draw_design(check.rng, d)
+        design = spectral.draw_design(check.rng, d)
         if check.rng.random() < 0.5:
-            yield r_squared_table(design), draw_regularizer(check.rng, design, d)
+            yield r_squared_table(design), spectral.draw_regularizer(check.rng, design, d)
         else:
-            yield r_squared_table(design), [fmpq(v, 16) for v in draw_submodular(check.rng, d)]
-    yield from (([fmpq(0)] * 8, f) for f in small_submodular(3, 2))
+            yield r_squared_table(design), [fmpq(v, 16) for v in spectral.draw_submodular(check.rng, d)]
+    yield from (([fmpq(0)] * 8, f) for f in spectral.small_submodular(3, 2))

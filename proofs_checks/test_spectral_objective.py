@@ -24,20 +24,9 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.rational import columns, exactly, independent, off, rational
-from proofs_checks.spectral import (
-    chains,
-    correlations,
-    draw_submodular,
-    is_submodular,
-    members,
-    principal,
-    projected,
-    r_squared,
-    r_squared_table,
-    subsets,
-    unit_designs,
-)
+from proofs_checks.spectral import is_submodular, r_squared, r_squared_table
 from sparselin.ledger import HOLDS, claim, mutants
 
 
@@ -54,14 +43,14 @@ def test_least_error_is_largest_r_squared(check):
     """
 
     def same_minimisers(design):
-        sets = [tuple(members(S)) for S in subsets((1 << design.d) - 1, 3)]
-        errors = {S: 1 - projected(design.X, design.y, S) for S in sets}
+        sets = [tuple(spectral.members(S)) for S in spectral.subsets((1 << design.d) - 1, 3)]
+        errors = {S: 1 - spectral.projected(design.X, design.y, S) for S in sets}
         values = {S: r_squared(design.X, design.y, S) for S in sets}
         least, most = min(errors.values()), max(values.values())
         same = all(values[S] == 1 - errors[S] and (errors[S] == least) == (values[S] == most) for S in sets)
         return same and found_by_package(design, most)
 
-    check.forall(unit_designs(), same_minimisers)
+    check.forall(spectral.unit_designs(), same_minimisers)
 
 
 def found_by_package(design, most):
@@ -99,12 +88,12 @@ def test_r_squared_is_a_quadratic_form(check):
 
     def holds(design):
         d = design.d
-        C = correlations(design)
+        C = design.correlations
         h = design.X.T @ design.y
         scale = fmpq(design.N * int(design.y @ design.y))
-        for mask in subsets((1 << d) - 1)[1:]:
-            S = members(mask)
-            C_S, b = principal(C, S), fmpq_mat(len(S), 1, [int(h[i]) for i in S])
+        for mask in spectral.subsets((1 << d) - 1)[1:]:
+            S = spectral.members(mask)
+            C_S, b = spectral.principal(C, S), fmpq_mat(len(S), 1, [int(h[i]) for i in S])
             inverse = C_S.inv() if C_S.det() != 0 else pseudoinverse(C_S)
             if (b.transpose() * inverse * b)[0, 0] / scale != r_squared(design.X, design.y, S):
                 return False
@@ -114,7 +103,7 @@ def test_r_squared_is_a_quadratic_form(check):
                 return False
         return True
 
-    check.forall(unit_designs(max_d=4), holds)
+    check.forall(spectral.unit_designs(max_d=4), holds)
 
 
 def pseudoinverse(C):
@@ -123,7 +112,7 @@ def pseudoinverse(C):
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())
     F = columns(C, J)
-    G = principal(C, J).solve(F.transpose())
+    G = spectral.principal(C, J).solve(F.transpose())
     return G.transpose() * (G * G.transpose()).inv() * (F.transpose() * F).inv() * F.transpose()
 
 
@@ -141,8 +130,10 @@ def test_r_squared_does_not_see_the_scale(check):
 
     def unchanged(value):
         X, y, scaled = value
-        sets = [members(S) for S in range(1 << len(X.T))]
-        return all(r_squared(X, y, S) == r_squared(scaled, 3 * y, S) == projected(X, y, S) for S in sets)
+        sets = [spectral.members(S) for S in range(1 << len(X.T))]
+        return all(
+            r_squared(X, y, S) == r_squared(scaled, 3 * y, S) == spectral.projected(X, y, S) for S in sets
+        )
 
     for _ in range(check.cases):
         n, d = check.rng.integers(1, 6, size=2)
@@ -164,10 +155,10 @@ def test_r_squared_increases(check):
 
     def increases(design):
         d, R = design.d, r_squared_table(design)
-        whole = R[0] == 0 and R[-1] == projected(design.X, design.y, range(d)) <= 1
-        return whole and all(R[A] <= R[A | x] for A, _, x in chains(d))
+        whole = R[0] == 0 and R[-1] == design.r_squared_of_all <= 1
+        return whole and all(R[A] <= R[A | x] for A, _, x in spectral.chains(d))
 
-    check.forall(unit_designs(), increases)
+    check.forall(spectral.unit_designs(), increases)
 
 
 @claim("SR-objective-nu", 'Section 4, "w.l.o.g., ν = 1"', "exact", HOLDS, cases=300, ci_cases=20)
@@ -190,5 +181,5 @@ def test_scaling_keeps_submodularity(check):
         return min(f) >= 0 and found == [True, True, False]
 
     for _ in range(check.cases):
-        f = draw_submodular(check.rng, 4)
+        f = spectral.draw_submodular(check.rng, 4)
         check.over([(f, fmpq(int(check.rng.integers(1, 9)), int(check.rng.integers(1, 9))))], kept)

@@ -32,39 +32,17 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    forward_regression,
-    has_stated_value,
-    one_minus_exp,
-    optimum,
-    submodularity_ratio,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import forward_regression, submodularity_ratio
 from proofs_checks.rational import exactly
-from proofs_checks.spectral import (
-    Design,
-    Values,
-    added,
-    correlations,
-    draw_design,
-    draw_regularizer,
-    draw_submodular,
-    entropy,
-    is_increasing,
-    is_submodular,
-    mask_of,
-    members,
-    precisely,
-    r_squared_table,
-    subsets,
-    table,
-    unit_columns,
-    variance,
-)
+from proofs_checks.spectral import precisely, r_squared_table, variance
 from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 
-PLANE = Design(np.array([[1, 1], [0, 1]]), 0, np.array([0, 1]))  # R² does not see the scale of (1, 1)
-SIGNS = Design(np.array([[1, -1, -1], [-1, -1, 1], [-1, -1, -1]]), 3, np.array([1, 1, -1]))
-NORM_3 = Design(np.array([[0, -3, -1], [3, 0, 2], [0, 0, 2]]), 9, np.array([-1, 1, -1]))
+PLANE = spectral.Design(
+    np.array([[1, 1], [0, 1]]), 0, np.array([0, 1])
+)  # R² does not see the scale of (1, 1)
+SIGNS = spectral.Design(np.array([[1, -1, -1], [-1, -1, 1], [-1, -1, -1]]), 3, np.array([1, 1, -1]))
+NORM_3 = spectral.Design(np.array([[0, -3, -1], [3, 0, 2], [0, 0, 2]]), 9, np.array([-1, 1, -1]))
 
 
 @claim(
@@ -106,23 +84,24 @@ def test_ratio_of_the_sum(check):
     exact ratio by 1e-9, and sl.submodularity_ratio must return bounds that contain it.
     """
     R, sizes = r_squared_table(PLANE), [fmpq(2 - S.bit_count()) for S in range(4)]
-    f, g = [v / 4 for v in sizes], added(R, [v / 4 for v in sizes])
+    f, g = [v / 4 for v in sizes], spectral.added(R, [v / 4 for v in sizes])
     check.refutes(
-        is_submodular(f) and (submodularity_ratio(R, 0, 2), submodularity_ratio(g, 0, 2)) == (fmpq(1, 2), 0),
+        spectral.is_submodular(f)
+        and (submodularity_ratio(R, 0, 2), submodularity_ratio(g, 0, 2)) == (fmpq(1, 2), 0),
         "y = (0, 1), columns (1, 0), (1, 1)/√2, f = (2 − |S|)/4, U = ∅, k = 2: γ falls from ½ to 0",
     )
-    below = added(R, [v * 3 / 10 for v in sizes])
+    below = spectral.added(R, [v * 3 / 10 for v in sizes])
     check.over([(g, 0), (below, -0.25)], lambda case: abs(ratio_of(case[0], 0, 2) - case[1]) <= 1e-9)
     check.refutes(
         min(sizes) == 0 and submodularity_ratio(below, 0, 2) == fmpq(-1, 4),
         "the same with f = 3(2 − |S|)/10 ≥ 0: γ(g) = −¼",
     )
     check.refutes(
-        ratios(SIGNS, lambda S: variance(correlations(SIGNS), S, 2)) == (fmpq(1, 2), 0),
+        ratios(SIGNS, lambda S: variance(SIGNS.correlations, S, 2)) == (fmpq(1, 2), 0),
         "f_sv, k = 2, X = [[1, −1, −1], [−1, −1, 1], [−1, −1, −1]]/√3, y ∝ (1, 1, −1), U = {0}: γ(R²) = ½, "
         "γ(g) = 0",
     )
-    of_R, of_g = ratios(NORM_3, lambda S: entropy(correlations(NORM_3), S, fmpq(1, 10), 2))
+    of_R, of_g = ratios(NORM_3, lambda S: spectral.entropy(NORM_3.correlations, S, fmpq(1, 10), 2))
     check.refutes(
         of_R == fmpq(3, 5) and of_g < arb(1) / 3,
         "f_de, δ = 1/10, k = 2, X = [[0, −3, −1], [3, 0, 2], [0, 0, 2]]/3, y ∝ (−1, 1, −1), U = {0}: "
@@ -134,23 +113,25 @@ def test_ratio_of_the_sum(check):
 def ratios(design, f):
     """Return the submodularity ratios γ_{U,k} of R² and of R² + f for three columns, U = {0} and k = 2."""
     R = r_squared_table(design)
-    return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
+    return submodularity_ratio(R, 1, 2), submodularity_ratio(spectral.added(R, spectral.table(f, 3)), 1, 2)
 
 
 def sums(check):
     """Yield a design, an increasing submodular function, any submodular function, a set U, and a size k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
-        design = draw_design(check.rng, d)
+        design = spectral.draw_design(check.rng, d)
         k, U = int(check.rng.integers(1, d + 1)), int(check.rng.integers(0, 1 << d))
-        increasing = draw_regularizer(check.rng, design, k, increasing=True)
-        yield design, increasing, [v * fmpq(1, 8) for v in draw_submodular(check.rng, d)], U, k
+        increasing = spectral.draw_regularizer(check.rng, design, k, increasing=True)
+        yield design, increasing, [v * fmpq(1, 8) for v in spectral.draw_submodular(check.rng, d)], U, k
 
 
 def ratio_of(g, U, k):
     """Return the package's submodularity ratio γ_{U,k} of a set function, given as a table."""
-    ground = range(len(Values(g).f).bit_length() - 1)
-    found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
+    ground = range(len(spectral.Values(g).f).bit_length() - 1)
+    found = sl.submodularity_ratio_of(
+        lambda S: spectral.Values(g).value(None, S), ground, spectral.members(U), k
+    )
     return found.lower if found.exact else np.nan
 
 
@@ -162,17 +143,20 @@ def holds_corrected(value):
     """
     design, increasing, f, U, k = value
     R = r_squared_table(design)
-    g, gamma = added(R, f), submodularity_ratio(R, U, k)
-    ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
+    g, gamma = spectral.added(R, f), submodularity_ratio(R, U, k)
+    ours = sl.submodularity_ratio(design.X, design.y, spectral.members(U), k)
 
     def weak_form(L, A):
-        single = sum((g[L | 1 << x] - g[L] for x in members(A)), fmpq(0))
+        single = sum((g[L | 1 << x] - g[L] for x in spectral.members(A)), fmpq(0))
         return single >= gamma * (R[L | A] - R[L]) + f[L | A] - f[L]
 
     return (
         (exactly(ours.lower) <= gamma <= exactly(ours.upper) and ours.exact)
-        and (is_increasing(increasing) and submodularity_ratio(added(R, increasing), U, k) >= gamma)
-        and all(weak_form(L, A) for L in subsets(U) for A in subsets((len(R) - 1) & ~L, k))
+        and (
+            spectral.is_increasing(increasing)
+            and submodularity_ratio(spectral.added(R, increasing), U, k) >= gamma
+        )
+        and all(weak_form(L, A) for L in spectral.subsets(U) for A in spectral.subsets((len(R) - 1) & ~L, k))
     )
 
 
@@ -202,19 +186,20 @@ def test_greedy_with_a_monotone_regularizer(check):
     """
     X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
     f = [fmpq(S.bit_count(), 100) for S in range(8)]
-    g = added(r_squared_table(Design(X, 0, y)), f)
+    g = spectral.added(r_squared_table(spectral.Design(X, 0, y)), f)
     picked = forward_regression(g, 2)
     check.refutes(
-        picked[0] == 2 and g[mask_of(picked)] < one_minus_exp(1) * optimum(g, 2),
+        picked[0] == 2
+        and g[spectral.mask_of(picked)] < maximization.one_minus_exp(1) * maximization.optimum(g, 2),
         "y = e₁, columns (1, 10, 0), (1, −10, 0), (1, 0, 9), f = |S|/100, k = 2: FR takes the third "
         "column first",
     )
-    found = sl.forward_regression(X, y, 2, regularizer=Values(f), nu=1.0)
+    found = sl.forward_regression(X, y, 2, regularizer=spectral.Values(f), nu=1.0)
     check.over([found], lambda found: found.support.tolist() == picked)
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
-        design, k = draw_design(check.rng, d), int(check.rng.integers(1, d + 1))
-        f = draw_regularizer(check.rng, design, k, increasing=True)
+        design, k = spectral.draw_design(check.rng, d), int(check.rng.integers(1, d + 1))
+        f = spectral.draw_regularizer(check.rng, design, k, increasing=True)
         check.over([(design, f, k)], lambda value: guaranteed(*value))
 
 
@@ -225,11 +210,13 @@ def guaranteed(design, f, k):
     One bound uses the submodularity ratio of R², the other that of R² + f, which must not be smaller.
     """
     R = r_squared_table(design)
-    g = added(R, f)
-    found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
-    for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
+    g = spectral.added(R, f)
+    found = sl.forward_regression(design.unit_columns, design.y, k, regularizer=spectral.Values(f), nu=1.0)
+    for S in {spectral.mask_of(forward_regression(g, k)), spectral.mask_of(found.support.tolist())}:
         of_R, of_g = submodularity_ratio(R, S, k), submodularity_ratio(g, S, k)
-        best = optimum(g, k)
-        if of_R > of_g or not all(arb(g[S]) >= one_minus_exp(gamma) * best for gamma in (of_R, of_g)):
+        best = maximization.optimum(g, k)
+        if of_R > of_g or not all(
+            arb(g[S]) >= maximization.one_minus_exp(gamma) * best for gamma in (of_R, of_g)
+        ):
             return False
-    return has_stated_value(found, g, k)
+    return maximization.has_stated_value(found, g, k)

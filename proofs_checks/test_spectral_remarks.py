@@ -38,20 +38,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.rational import inner, off, rational, vector
-from proofs_checks.spectral import (
-    correlations,
-    draw_design,
-    draw_regularizer,
-    identity,
-    r_squared,
-    r_squared_table,
-    rank_power,
-    smoothed_det,
-    subsets,
-    unit_designs,
-    variance,
-)
+from proofs_checks.spectral import r_squared
 from sparselin.ledger import HOLDS, MISPRINT, OPEN, claim, mutants
 
 HALF = fmpq(1, 2)
@@ -109,28 +98,29 @@ def test_correlated_features_slow_stochastic_gradient(check):
     slow, fast = equicorrelated(fmpq(-9, 20)), equicorrelated(fmpq(4, 5))
     S = [0, 1, 2]
     diversities = [
-        lambda C: smoothed_det(C, S, 1),
-        lambda C: smoothed_det(C, S, fmpq(1, 10)),
-        lambda C: rank_power(C, S, HALF),
-        lambda C: variance(C, S, 3),
+        lambda C: spectral.smoothed_det(C, S, 1),
+        lambda C: spectral.smoothed_det(C, S, fmpq(1, 10)),
+        lambda C: spectral.rank_power(C, S, HALF),
+        lambda C: spectral.variance(C, S, 3),
     ]
     check.over(diversities, lambda f: f(slow) > f(fast))
     check.over(
-        [(slow, fmpq(1, 10)), (fast, fmpq(1, 5))], lambda case: (case[0] - identity(3) * case[1]).det() == 0
+        [(slow, fmpq(1, 10)), (fast, fmpq(1, 5))],
+        lambda case: (case[0] - spectral.identity(3) * case[1]).det() == 0,
     )
 
     def shrinks_by_the_quadratic_form(drawn):
         design, entries = drawn
-        k, C, A = design.d, correlations(design), rational(design.X)
+        k, C, A = design.d, design.correlations, rational(design.X)
         e = vector(entries[:k])
         square, form = inner(e, e), inner(e, C * e)
         units = [vector([fmpq(i == j) for i in range(k)]) for j in range(k)]
         pairs = [units[i] + units[j] * s for i in range(k) for j in range(i) for s in (-1, 1)]
         slowest = max((expected_square(A, pair) for pair in pairs), default=2 - fmpq(2, k))
-        orthogonal = identity(k) == C
+        orthogonal = spectral.identity(k) == C
         return expected_square(A, e) == square - form / k and orthogonal == (slowest == 2 - fmpq(2, k))
 
-    check.forall(st.tuples(unit_designs(max_d=4), FIVE), shrinks_by_the_quadratic_form)
+    check.forall(st.tuples(spectral.unit_designs(max_d=4), FIVE), shrinks_by_the_quadratic_form)
 
 
 ANGLES = {7: (24, 25), 5: (12, 13), 9: (40, 41), 11: (60, 61), 8: (15, 17)}
@@ -189,7 +179,7 @@ def test_greedy_and_the_lasso_ignore_diversity(check):
         best = [
             max(
                 (S for k in (1, 2) for S in combinations(range(4), k)),
-                key=lambda S: r_squared(X, Z, S) + nu * variance(C, S, 2),
+                key=lambda S: r_squared(X, Z, S) + nu * spectral.variance(C, S, 2),
             )
             for nu in (fmpq(1, 1000), fmpq(1), fmpq(1000))
         ]
@@ -254,14 +244,16 @@ def test_dimensions_of_the_perturbation(check):
         A, Z = rational(design.X), rational(design.y)
         assume(has_independent_columns(A))
         alpha = coefficients(A, Z)
-        M = coefficients(A, identity(A.nrows()))  # η ↦ α' − α
+        M = coefficients(A, spectral.identity(A.nrows()))  # η ↦ α' − α
         normal = A.transpose() * (Z - A * alpha)
         shapes = (alpha.nrows(), M.nrows(), M.ncols()) == (A.ncols(), A.ncols(), len(design.y))
         return (
-            shapes and normal == normal * 0 and M * M.transpose() * (A.transpose() * A) == identity(A.ncols())
+            shapes
+            and normal == normal * 0
+            and M * M.transpose() * (A.transpose() * A) == spectral.identity(A.ncols())
         )
 
-    check.forall(unit_designs(max_d=4), right_with_m)
+    check.forall(spectral.unit_designs(max_d=4), right_with_m)
 
 
 @claim("SR-section-6-target", "Section 6", "exact", MISPRINT, cases=600, ci_cases=40)
@@ -294,7 +286,7 @@ def test_the_target_of_the_perturbed_features(check):
             and normal == normal * 0
         )
 
-    check.forall(st.tuples(unit_designs(max_d=3), FIVE), is_the_target)
+    check.forall(st.tuples(spectral.unit_designs(max_d=3), FIVE), is_the_target)
 
 
 REGULARIZATION = {
@@ -308,7 +300,7 @@ REGULARIZATION = {
 
 def maximisers(R, f, nu, k):
     """Return the pair (R²(S), f(S)) for every set S of at most k features at which R² + νf is largest."""
-    sets = subsets(len(R) - 1, k)
+    sets = spectral.subsets(len(R) - 1, k)
     most = max(R[S] + nu * f[S] for S in sets)
     return [(R[S], f[S]) for S in sets if R[S] + nu * f[S] == most]
 
@@ -353,6 +345,9 @@ def test_the_largest_nu(check):
         return all(a[0] >= b[0] and a[1] <= b[1] for low, high in pairwise(found) for a in low for b in high)
 
     for _ in range(check.cases):
-        design = draw_design(check.rng, int(check.rng.integers(2, 5)))
+        design = spectral.draw_design(check.rng, int(check.rng.integers(2, 5)))
         k = int(check.rng.integers(1, design.d + 1))
-        check.over([(r_squared_table(design), draw_regularizer(check.rng, design, k), k)], is_monotone)
+        check.over(
+            [(spectral.r_squared_table(design), spectral.draw_regularizer(check.rng, design, k), k)],
+            is_monotone,
+        )

@@ -33,21 +33,9 @@ on [[1, ½, ½], [½, 1, −⅛], [½, −⅛, 1]] is a counterexample.
 
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks import spectral
 from proofs_checks.maximization import settle
-from proofs_checks.spectral import (
-    chains,
-    doubled,
-    draw_hermitian,
-    eigenvalues,
-    identity,
-    is_submodular,
-    members,
-    precisely,
-    principal,
-    smoothed_det,
-    strict_chains,
-    trace_of,
-)
+from proofs_checks.spectral import precisely, smoothed_det, trace_of
 from sparselin.ledger import MISPRINT, claim, mutants
 
 # on t ≥ 0, 0 at t = 0
@@ -62,13 +50,13 @@ FUNCTIONS = {
 def determinants(C, d, shift, sign):
     """Return det(shift·I + sign·C_S) for every set S of rows and columns of C."""
     signed = C * sign
-    return [smoothed_det(signed, doubled(members(S), d), shift) for S in range(1 << d)]
+    return [smoothed_det(signed, spectral.doubled(spectral.members(S), d), shift) for S in range(1 << d)]
 
 
 def log_submodular(D):
     """Return whether log D is a submodular set function, where D is the table of the values D(S) > 0."""
     return min(D) > 0 and all(
-        D[A | x] * D[B] >= D[B | x] * D[A] for A, B, x in chains((len(D) - 1).bit_length())
+        D[A | x] * D[B] >= D[B | x] * D[A] for A, B, x in spectral.chains((len(D) - 1).bit_length())
     )
 
 
@@ -76,13 +64,13 @@ def squares(C, d, centre):
     """Return −tr (C_S − centre·I)² for every set S, where C_S is the principal submatrix of C on S."""
 
     def value(S):
-        M = principal(C, doubled(S, d))
+        M = spectral.principal(C, spectral.doubled(S, d))
         return -sum(
             ((M[i, j] - centre * (i == j)) ** 2 for i in range(2 * len(S)) for j in range(2 * len(S))),
             fmpq(0),
         )
 
-    return [value(members(S)) for S in range(1 << d)]
+    return [value(spectral.members(S)) for S in range(1 << d)]
 
 
 @claim(
@@ -116,29 +104,29 @@ def test_traces_are_submodular(check):
     would count as undecided.
     """
     check.refutes(
-        len(eigenvalues(identity(2), [0])) == 1,
+        len(spectral.eigenvalues(spectral.identity(2), [0])) == 1,
         "Γ = (0, ∞), f = log, C = I₂, S = {1}: C_S has one eigenvalue, the printed sum two terms; 0 ∉ Γ",
     )
     half = fmpq(1, 2)
     C = fmpq_mat(3, 3, [1, half, half, half, 1, fmpq(-1, 8), half, fmpq(-1, 8), 1])
-    check.over([C], lambda C: not is_submodular([cubes(C, members(S)) for S in range(8)]))
+    check.over([C], lambda C: not spectral.is_submodular([cubes(C, spectral.members(S)) for S in range(8)]))
     check.over(matrices(check), lambda value: exactly_submodular(*value))
     for _ in range(check.cases // 5):
         d = int(check.rng.integers(2, 4))
-        C = draw_hermitian(check.rng, d)
-        rows = [doubled(members(S), d) for S in range(1 << d)]
+        C = spectral.draw_hermitian(check.rng, d)
+        rows = [spectral.doubled(spectral.members(S), d) for S in range(1 << d)]
         for name, f in FUNCTIONS.items():
             values = [trace_of(f, C, S) for S in rows]
             if name == "√t":
                 check.over([values], lambda values, C=C, d=d: squares_back(values, C, d))
-            for A, B, x in strict_chains(C, rows):
+            for A, B, x in spectral.strict_chains(C, rows):
                 gains = [values[S | x] - values[S] for S in (A, B)]
                 settle(check, *gains, f"{C}, {name}, {A}, {B}, {x}")
 
 
 def cubes(C, S):
     """Return −tr C_S³, where C_S is the principal submatrix of C on S."""
-    M = principal(C, S)
+    M = spectral.principal(C, S)
     return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 
 
@@ -148,7 +136,7 @@ def matrices(check):
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
-        yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
+        yield spectral.draw_hermitian(check.rng, d), spectral.draw_hermitian(check.rng, d, definite=False), d
 
 
 def exactly_submodular(C, any_C, d):
@@ -162,7 +150,7 @@ def exactly_submodular(C, any_C, d):
         all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))
         and log_submodular(determinants(C, d, above, -1))
         and all(
-            is_submodular(squares(M, d, c)) and squares(M, d, c)[1] == -2 * (M[0, 0] - c) ** 2
+            spectral.is_submodular(squares(M, d, c)) and squares(M, d, c)[1] == -2 * (M[0, 0] - c) ** 2
             for M in (C, any_C)
             for c in (0, 1, fmpq(-1, 2))
         )

@@ -39,41 +39,10 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    NUS,
-    SUPPRESSION,
-    forward_regression,
-    greedy_local_search,
-    has_stated_value,
-    least_found,
-    one_minus_exp,
-    optimum,
-    settle,
-    settle_bounds,
-    submodularity_ratio,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import forward_regression, greedy_local_search, submodularity_ratio
 from proofs_checks.rational import real
-from proofs_checks.spectral import (
-    SHAPES,
-    added,
-    chains,
-    correlations,
-    draw_design,
-    draw_hermitian,
-    entropy,
-    entropy_float,
-    log2,
-    mask_of,
-    members,
-    precisely,
-    projected,
-    r_squared_table,
-    smoothed_det,
-    subsets,
-    table,
-    unit_columns,
-    unit_designs,
-)
+from proofs_checks.spectral import entropy, entropy_float, precisely, r_squared_table, smoothed_det
 from sparselin.ledger import CORRECTED, HOLDS, ClaimFailed, claim, mutants
 
 DELTAS = (fmpq(1, 1000), fmpq(1, 10), fmpq(1, 2), fmpq(9, 10), fmpq(1))
@@ -93,7 +62,7 @@ def package_gains(C, S, delta, k):
 
 def determinants(C, d, delta):
     """Return det(δI + C_S) for the Gram matrix C_S of every set S."""
-    return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
+    return [smoothed_det(C, spectral.members(S), delta) for S in range(1 << d)]
 
 
 @claim("SR-entropy-definition", "Section 5.1", "interval, float", HOLDS, cases=300, ci_cases=12)
@@ -109,7 +78,7 @@ def test_entropy_is_a_log_determinant(check):
     9)(1 + |log₂ δ|)). The reason is that an eigenvalue has an error of |S|·eps·‖C_S‖, and that the slope of
     the logarithm is at most 1/(δ ln 2). Gains f_de(S + x) − f_de(S) may differ by twice as much.
     """
-    check.forall(unit_designs(max_d=4), is_log_determinant)
+    check.forall(spectral.unit_designs(max_d=4), is_log_determinant)
 
 
 def is_log_determinant(design):
@@ -118,9 +87,9 @@ def is_log_determinant(design):
 
     For δ → 0 it must also approach log₂ det C_S.
     """
-    C, float_C = correlations(design), design.X.T @ design.X / design.N
+    C, float_C = design.correlations, design.float_correlations
     return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
-        tends_to_log_det(C, members(mask)) for mask in range(1 << design.d)
+        tends_to_log_det(C, spectral.members(mask)) for mask in range(1 << design.d)
     )
 
 
@@ -128,10 +97,13 @@ def right_in_floats(C, float_C, delta):
     """Return whether the package's smoothed entropy, with k = 3, and its gains are right up to rounding on
     every set.
     """
-    f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
+    f, delta = (
+        [float(v.mid()) for v in spectral.table(lambda S: entropy(C, S, delta, 3), len(float_C))],
+        real(delta),
+    )
 
     def right(mask):
-        S, eps = members(mask), np.finfo(float).eps
+        S, eps = spectral.members(mask), np.finfo(float).eps
         size = (len(S) + 9) * (1 + abs(math.log2(delta)))
         rounding = 4 * eps * ((len(S) + 1) ** 2 / delta / math.log(2) + size)
         values = entropy_float(float_C, S, delta, 3), package_entropy(float_C, S, delta, 3)
@@ -176,7 +148,7 @@ def test_sign_of_the_entropy(check):
     check.refutes(entropy(ONE, [0], 2, 1) < 0, "δ = 2, k = 1: f_de({x}) = log₂ 3 − 3")
 
     def signed(design):
-        C, d = correlations(design), design.d
+        C, d = design.correlations, design.d
         return all(
             all(
                 smoothed_det(C, S, delta) >= delta ** (3 * k)
@@ -184,11 +156,11 @@ def test_sign_of_the_entropy(check):
                 for delta in DELTAS
             )
             and all(smoothed_det(C, S, delta) >= 1 for delta in ABOVE_ONE)
-            and not entropy(C, S, fmpq(1, 10), 2) < (6 - len(S)) * log2(10)
-            for S in (members(mask) for mask in range(1 << d))
+            and not entropy(C, S, fmpq(1, 10), 2) < (6 - len(S)) * spectral.log2(10)
+            for S in (spectral.members(mask) for mask in range(1 << d))
         )
 
-    check.forall(unit_designs(max_d=6), signed)
+    check.forall(spectral.unit_designs(max_d=6), signed)
 
 
 @claim(
@@ -211,7 +183,9 @@ def test_entropy_is_submodular(check):
         C, d = value
         for delta in DELTAS + ABOVE_ONE:
             D = determinants(C, d, delta)
-            if D[1] != C[0, 0] + delta or any(D[A | x] * D[B] < D[B | x] * D[A] for A, B, x in chains(d)):
+            if D[1] != C[0, 0] + delta or any(
+                D[A | x] * D[B] < D[B | x] * D[A] for A, B, x in spectral.chains(d)
+            ):
                 return False
         return True
 
@@ -219,9 +193,9 @@ def test_entropy_is_submodular(check):
         for _ in range(check.cases):
             d = int(check.rng.integers(2, 6))
             if check.rng.random() < 0.7:
-                yield correlations(draw_design(check.rng, d)), d
+                yield spectral.draw_design(check.rng, d).correlations, d
             else:
-                yield draw_hermitian(check.rng, d), d
+                yield spectral.draw_hermitian(check.rng, d), d
 
     check.over(matrices(), submodular)
 
@@ -236,11 +210,11 @@ def test_entropy_increases_from_one_on(check):
 
     def increasing(design):
         d = design.d
-        C = correlations(design)
+        C = design.correlations
         tables = [determinants(C, d, delta) for delta in (fmpq(1), *ABOVE_ONE)]
-        return all(D[A | x] >= D[A] for D in tables for A, _, x in chains(d)) and tables[0][1] == 2
+        return all(D[A | x] >= D[A] for D in tables for A, _, x in spectral.chains(d)) and tables[0][1] == 2
 
-    check.forall(unit_designs(max_d=5), increasing)
+    check.forall(spectral.unit_designs(max_d=5), increasing)
 
 
 @claim(
@@ -274,14 +248,14 @@ def test_entropy_decreases_below_one(check):
 
     def worst(design):
         d = design.d
-        tables = [(delta, determinants(correlations(design), d, delta)) for delta in DELTAS]
+        tables = [(delta, determinants(design.correlations, d, delta)) for delta in DELTAS]
         return all(
             D[A | x] * (delta + A.bit_count()) >= delta * (delta + A.bit_count() + 1) * D[A]
             for delta, D in tables
-            for A, _, x in chains(d)
+            for A, _, x in spectral.chains(d)
         )
 
-    check.forall(unit_designs(max_d=5), worst)
+    check.forall(spectral.unit_designs(max_d=5), worst)
 
 
 @claim(
@@ -311,29 +285,31 @@ def test_greedy_on_the_monotone_entropy(check):
     """
     alone = 1 + entropy(ONE, [0], 4, 1)
     check.refutes(
-        alone.overlaps(log2(5) - 5) and alone < one_minus_exp(1) * alone,
+        alone.overlaps(spectral.log2(5) - 5) and alone < maximization.one_minus_exp(1) * alone,
         "one column X = y, k = 1, δ = 4: FR is optimal and g = OPT = log₂ 5 − 5 < (1 − 1/e)·OPT",
     )
     check.over([ONE], lambda C: entropy(C, [0], fmpq(1), 5).contains(1))
     for _ in range(check.cases):
         design, k, R = draw(check)
-        C, delta = correlations(design), (fmpq(1), *ABOVE_ONE)[int(check.rng.integers(0, 4))]
-        f = table(lambda S, C=C, k=k, a=delta: entropy(C, S, a, k) + 3 * k * log2(a), C.nrows())
-        g = added(R, f)
+        C, delta = design.correlations, (fmpq(1), *ABOVE_ONE)[int(check.rng.integers(0, 4))]
+        f = spectral.table(
+            lambda S, C=C, k=k, a=delta: entropy(C, S, a, k) + 3 * k * spectral.log2(a), C.nrows()
+        )
+        g = spectral.added(R, f)
         plain = sl.spectral.SmoothedDifferentialEntropy(float(delta))  # without the constant, as f
-        found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=plain, nu=1.0)
-        known = has_stated_value(found, g, k)
-        for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
-            bound = one_minus_exp(submodularity_ratio(R, S, k)) * optimum(g, k)
-            settle(check, g[S] if known else arb(-1), bound, f"{design}, {k}, {delta}")
+        found = sl.forward_regression(design.unit_columns, design.y, k, regularizer=plain, nu=1.0)
+        known = maximization.has_stated_value(found, g, k)
+        for S in {spectral.mask_of(forward_regression(g, k)), spectral.mask_of(found.support.tolist())}:
+            bound = maximization.one_minus_exp(submodularity_ratio(R, S, k)) * maximization.optimum(g, k)
+            maximization.settle(check, g[S] if known else arb(-1), bound, f"{design}, {k}, {delta}")
 
 
 def draw(check):
     """Draw a design and k ≤ 3, and return them with the table of R² of all sets, which is checked."""
     d = int(check.rng.integers(2, 6))
-    design = draw_design(check.rng, d, SHAPES[1:])
+    design = spectral.draw_design(check.rng, d, spectral.SHAPES[1:])
     k, R = int(check.rng.integers(1, min(3, d) + 1)), r_squared_table(design)
-    check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(d)))
+    check.over([design], lambda design: R[-1] == design.r_squared_of_all)
     return design, k, R
 
 
@@ -367,22 +343,22 @@ def test_guarantee_with_the_entropy(check):
     Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
     exact one by 1e-9 times the largest value of g.
     """
-    f = table(lambda S: entropy(ONE, S, 4, 1), 1)
-    g = added([fmpq(0), fmpq(1)], f)
-    found, best = greedy_local_search(f, g, 1, fmpq(1, 10)).best, optimum(g, 1)
+    f = spectral.table(lambda S: entropy(ONE, S, 4, 1), 1)
+    g = spectral.added([fmpq(0), fmpq(1)], f)
+    found, best = greedy_local_search(f, g, 1, fmpq(1, 10)).best, maximization.optimum(g, 1)
     check.refutes(
-        found == 1 and best < 0 and g[found] < one_minus_exp(fmpq(1, 2)) / 7 * best,
+        found == 1 and best < 0 and g[found] < maximization.one_minus_exp(fmpq(1, 2)) / 7 * best,
         "one column X = y, k = 1, δ = 4: GLS is optimal and g = OPT = log₂ 5 − 5 < 0, less than a "
         "fraction of itself",
     )
-    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    check.over([maximization.SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
     def start():
         design, k, _ = draw(check)
-        delta, nu = DELTAS[int(check.rng.integers(0, 5))], NUS[int(check.rng.integers(0, 4))]
+        delta, nu = DELTAS[int(check.rng.integers(0, 5))], maximization.NUS[int(check.rng.integers(0, 4))]
         return design, lambda design: over_bound(check, design, k, delta, nu)
 
-    least = least_found(check.rng, -(-check.cases // 20), start)
+    least = maximization.least_found(check.rng, -(-check.cases // 20), start)
     check.measured(
         f"GLS as printed attains at least {least:.2f} times the printed bound, in a search for violations"
     )
@@ -395,16 +371,16 @@ def over_bound(check, design, k, delta, nu):
     S̃ is the set that greedy local search selects, in code of the checks. The printed bound and the sharper
     one are checked for S̃ and for the set that the package selects.
     """
-    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
-    f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
-    g, f_de = added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
+    R, C, X = r_squared_table(design), design.correlations, design.unit_columns
+    f = spectral.table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
+    g, f_de = spectral.added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
     found = greedy_local_search(f, g, k, fmpq(1, 10))
     ours = sl.greedy_local_search(X, design.y, k, regularizer=f_de, nu=float(nu), variant="printed")
-    known = R[-1] == projected(design.X, design.y, range(C.nrows())) and as_derived(f, nu, delta, k)
-    if not (known and has_stated_value(ours, g) and len(ours.support) <= k):
+    known = R[-1] == design.r_squared_of_all and as_derived(f, nu, delta, k)
+    if not (known and maximization.has_stated_value(ours, g) and len(ours.support) <= k):
         raise ClaimFailed(f"R², f_de or the set returned is wrong: {design}, {k}, {delta}, {nu}")
-    sets = {found.best, mask_of(ours.support.tolist())}
-    return settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {delta}, {nu}")
+    sets = {found.best, spectral.mask_of(ours.support.tolist())}
+    return maximization.settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {delta}, {nu}")
 
 
 def as_derived(f, nu, delta, k):
@@ -413,6 +389,8 @@ def as_derived(f, nu, delta, k):
     With c = log₂(1/δ), f must be ν(log₂(1 + δ) + 3kc) at single features, and at least ν(3k − |S|)c at sets S
     of at most 2k features. The comparisons are of balls.
     """
-    c = -log2(delta) if delta != 1 else arb(0)
-    single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))
-    return single and all(not f[S] < nu * (3 * k - S.bit_count()) * c for S in subsets(len(f) - 1, 2 * k))
+    c = -spectral.log2(delta) if delta != 1 else arb(0)
+    single = f[1].overlaps(nu * (spectral.log2(1 + delta) + 3 * k * c))
+    return single and all(
+        not f[S] < nu * (3 * k - S.bit_count()) * c for S in spectral.subsets(len(f) - 1, 2 * k)
+    )

@@ -29,41 +29,10 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    NUS,
-    SUPPRESSION,
-    forward_regression,
-    has_stated_value,
-    least_found,
-    one_minus_exp,
-    optimum,
-    settle,
-    submodularity_ratio,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import forward_regression, submodularity_ratio
 from proofs_checks.rational import real
-from proofs_checks.spectral import (
-    SHAPES,
-    added,
-    chains,
-    correlations,
-    doubled,
-    draw_design,
-    draw_hermitian,
-    identity,
-    is_increasing,
-    is_submodular,
-    mask_of,
-    members,
-    precisely,
-    projected,
-    r_squared_table,
-    rank_power,
-    rank_power_float,
-    strict_chains,
-    table,
-    unit_columns,
-    unit_designs,
-)
+from proofs_checks.spectral import precisely, r_squared_table, rank_power, rank_power_float
 from sparselin.ledger import HOLDS, MISPRINT, OPEN, ClaimFailed, claim, mutants
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
@@ -91,10 +60,10 @@ def test_the_rank_is_the_limit(check):
     Consequences: With 0⁰ = 1, f_gr would be |S|. For α = 1 f_gr does not discriminate between the two
     matrices either, because f_gr = |S| for unit columns.
     """
-    C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
+    C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), spectral.identity(2)
     pairs = {a: (rank_power(C, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
     check.over([pairs], lambda f: f[0] == f[1] == (2, 2) and all(f[a][0] < f[a][1] for a in ALPHAS))
-    check.forall(unit_designs(max_d=4), is_limit)
+    check.forall(spectral.unit_designs(max_d=4), is_limit)
 
 
 def is_limit(design):
@@ -103,7 +72,7 @@ def is_limit(design):
 
     It must be the rank of C_S for α = 0, close to the rank for α = 10⁻⁶, and |S| for α = 1.
     """
-    C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
+    C, d, float_C = design.correlations, design.d, design.float_correlations
 
     def right(S):
         rank = rank_power(C, S, 0)
@@ -114,7 +83,7 @@ def is_limit(design):
             and rank_power(C, S, 1) == len(S)
         )
 
-    return all(right(members(mask)) for mask in range(1 << d))
+    return all(right(spectral.members(mask)) for mask in range(1 << d))
 
 
 @claim("SR-rank-definition", "Section 5.2", "exact, interval, float, proof", HOLDS, cases=400, ci_cases=10)
@@ -133,18 +102,18 @@ def test_generalized_rank_increases(check):
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
-        design = draw_design(check.rng, d)
-        C, float_C = correlations(design), design.X.T @ design.X / design.N
+        design = spectral.draw_design(check.rng, d)
+        C, float_C = design.correlations, design.float_correlations
         for alpha in (0, *ALPHAS, 1):
-            f = table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
+            f = spectral.table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
             check.over(
                 range(1, 1 << d), lambda S, f=f, M=float_C, a=alpha: right_in_floats(f, M, S, real(fmpq(a)))
             )
             if alpha in (0, 1):
-                check.over([f], is_increasing)
+                check.over([f], spectral.is_increasing)
             else:
-                for A, _, x in chains(d):
-                    settle(check, f[A | x], f[A], f"{design}, {alpha}: {A} + {x}")
+                for A, _, x in spectral.chains(d):
+                    maximization.settle(check, f[A | x], f[A], f"{design}, {alpha}: {A} + {x}")
 
 
 def right_in_floats(f, C, mask, alpha):
@@ -153,7 +122,7 @@ def right_in_floats(f, C, mask, alpha):
 
     The rank must also be ≥ 0.
     """
-    S, exact = members(mask), _real(f[mask])
+    S, exact = spectral.members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]
     return (
         not f[mask] < 0
@@ -184,17 +153,24 @@ def test_generalized_rank_is_submodular(check):
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         complex_C = check.rng.random() < 0.3
-        C = draw_hermitian(check.rng, d) if complex_C else correlations(draw_design(check.rng, d))
-        rows = [doubled(members(S), d) if complex_C else members(S) for S in range(1 << d)]
+        C = (
+            spectral.draw_hermitian(check.rng, d)
+            if complex_C
+            else spectral.draw_design(check.rng, d).correlations
+        )
+        rows = [
+            spectral.doubled(spectral.members(S), d) if complex_C else spectral.members(S)
+            for S in range(1 << d)
+        ]
         for alpha, whole in ((0, C.rank()), (1, _trace(C))):
             f = [rank_power(C, S, alpha) for S in rows]
-            check.over([f], is_submodular)
+            check.over([f], spectral.is_submodular)
             check.over([f], lambda f, whole=whole: f[-1] == whole)
-        strict = strict_chains(C, rows)
+        strict = spectral.strict_chains(C, rows)
         for alpha in ALPHAS:
             f = [rank_power(C, S, alpha) for S in rows]
             for A, B, x in strict:
-                settle(check, f[A | x] - f[A], f[B | x] - f[B], f"{C}, {alpha}: {A}, {B}, {x}")
+                maximization.settle(check, f[A | x] - f[A], f[B | x] - f[B], f"{C}, {alpha}: {A}, {B}, {x}")
 
 
 def _trace(C):
@@ -219,15 +195,17 @@ def test_greedy_with_the_generalized_rank(check):
     Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
     exact one by 1e-9 times the largest value of g.
     """
-    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    check.over([maximization.SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
     def start():
         d = int(check.rng.integers(2, 6))
-        k, nu = int(check.rng.integers(1, d + 1)), NUS[int(check.rng.integers(0, 4))]
+        k, nu = int(check.rng.integers(1, d + 1)), maximization.NUS[int(check.rng.integers(0, 4))]
         alpha = (0, 1, fmpq(1, 2))[int(check.rng.integers(0, 3))]
-        return draw_design(check.rng, d, SHAPES[1:]), lambda X: over_bound(check, X, k, alpha, nu)
+        return spectral.draw_design(check.rng, d, spectral.SHAPES[1:]), lambda X: over_bound(
+            check, X, k, alpha, nu
+        )
 
-    least = least_found(check.rng, -(-check.cases // 20), start)
+    least = maximization.least_found(check.rng, -(-check.cases // 20), start)
     check.measured(f"FR attains at least {least:.3f} times the bound, in a search for violations")
 
 
@@ -237,18 +215,18 @@ def over_bound(check, design, k, alpha, nu):
     The bound is checked for the sets that forward regression selects in code of the checks and in the
     package.
     """
-    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
-    f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
-    g, rank = added(R, f), sl.spectral.GeneralizedRank(float(alpha))
+    R, C, X = r_squared_table(design), design.correlations, design.unit_columns
+    f = spectral.table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
+    g, rank = spectral.added(R, f), sl.spectral.GeneralizedRank(float(alpha))
     found = sl.forward_regression(X, design.y, k, regularizer=rank, nu=float(nu))
     whole = alpha != 0 or f[-1] == nu * C.rank()
     single = alpha == 0 or not (f[1] < nu or f[1] > nu)
-    known = R[-1] == projected(design.X, design.y, range(C.nrows())) and whole and single
-    if not (known and has_stated_value(found, g, k)):
+    known = R[-1] == design.r_squared_of_all and whole and single
+    if not (known and maximization.has_stated_value(found, g, k)):
         raise ClaimFailed(f"R², f_gr or the set returned is wrong: {design}, {k}, {alpha}, {nu}")
-    for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
-        bound = one_minus_exp(submodularity_ratio(R, S, k)) * optimum(g, k)
-        settle(check, arb(g[S]), bound, f"{design}, {k}, {alpha}, {nu}")
+    for S in {spectral.mask_of(forward_regression(g, k)), spectral.mask_of(found.support.tolist())}:
+        bound = maximization.one_minus_exp(submodularity_ratio(R, S, k)) * maximization.optimum(g, k)
+        maximization.settle(check, arb(g[S]), bound, f"{design}, {k}, {alpha}, {nu}")
     return float((g[S] / bound).mid()) if bound > 0 else 100.0
 
 

@@ -31,39 +31,10 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    NUS,
-    SUPPRESSION,
-    greedy_local_search,
-    has_stated_value,
-    least_found,
-    one_minus_exp,
-    optimum,
-    settle,
-    settle_bounds,
-    submodularity_ratio,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import greedy_local_search, submodularity_ratio
 from proofs_checks.rational import real
-from proofs_checks.spectral import (
-    SHAPES,
-    added,
-    chains,
-    correlations,
-    draw_design,
-    is_submodular,
-    mask_of,
-    members,
-    precisely,
-    projected,
-    r_squared_table,
-    subsets,
-    table,
-    trace_of,
-    unit_columns,
-    unit_designs,
-    variance,
-    variance_float,
-)
+from proofs_checks.spectral import precisely, r_squared_table, variance, variance_float
 from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
@@ -93,7 +64,7 @@ def test_variance_is_a_frobenius_norm(check):
     64·eps·k²·|S|². The reason is that an eigenvalue has an error of |S|·eps·‖C_S‖, and that the slope of the
     square is at most 2|S|.
     """
-    check.forall(unit_designs(max_d=5), is_frobenius_norm)
+    check.forall(spectral.unit_designs(max_d=5), is_frobenius_norm)
 
 
 def is_frobenius_norm(design):
@@ -102,21 +73,21 @@ def is_frobenius_norm(design):
     It is computed from the eigenvalues, from the Frobenius norm, and by the package. The package's gains
     f_sv(S + x) − f_sv(S) are checked too.
     """
-    C, d = correlations(design), design.d
-    float_C = design.X.T @ design.X / design.N
+    C, d = design.correlations, design.d
+    float_C = design.float_correlations
 
     def equal(S):
         exact, bound = variance(C, S, 3), 64 * np.finfo(float).eps * 9 * len(S) ** 2
         gains = [real(variance(C, sorted({*S, x}), 3) - exact) for x in range(d)]
         floats = variance_float(float_C, S, 3), package_variance(float_C, S, 3)
         return (
-            (81 - trace_of(lambda t: (t - 1) ** 2, C, S)).overlaps(arb(exact))
-            and trace_of(lambda t: t, C, S).overlaps(arb(len(S)))
+            (81 - spectral.trace_of(lambda t: (t - 1) ** 2, C, S)).overlaps(arb(exact))
+            and spectral.trace_of(lambda t: t, C, S).overlaps(arb(len(S)))
             and all(abs(value - real(exact)) <= bound for value in floats)
             and np.all(abs(gains - package_gains(float_C, S, 3)) <= 2 * bound)
         )
 
-    return all(equal(members(mask)) for mask in range(1, 1 << d))
+    return all(equal(spectral.members(mask)) for mask in range(1, 1 << d))
 
 
 @claim("SR-variance-nonnegative", "Section 5.3, footnote 4", "exact, proof", HOLDS, cases=1500, ci_cases=60)
@@ -137,8 +108,8 @@ def test_sign_of_the_variance(check):
     check.over(range(1, 6), lambda k: variance(copies(3 * k + 1), range(3 * k + 1), k) == -3 * k)
 
     def signed(design):
-        C, d = correlations(design), design.d
-        sets = [members(S) for S in range(1 << d)]
+        C, d = design.correlations, design.d
+        sets = [spectral.members(S) for S in range(1 << d)]
         return all(
             9 * k * k >= variance(C, S, k) >= 9 * k * k - len(S) * max(len(S) - 1, 0)
             and variance(C, S, k) >= 3 * k
@@ -147,7 +118,7 @@ def test_sign_of_the_variance(check):
             if len(S) <= 3 * k
         )
 
-    check.forall(unit_designs(max_d=6), signed)
+    check.forall(spectral.unit_designs(max_d=6), signed)
 
 
 @claim(
@@ -170,17 +141,17 @@ def test_variance_is_submodular(check):
     """
 
     def submodular(design):
-        C, d = correlations(design), design.d
-        f = table(lambda S: variance(C, S, 2), d)
+        C, d = design.correlations, design.d
+        f = spectral.table(lambda S: variance(C, S, 2), d)
         gains = all(
-            f[A | 1 << x] - f[A] == -2 * sum((C[x, j] ** 2 for j in members(A)), fmpq(0))
+            f[A | 1 << x] - f[A] == -2 * sum((C[x, j] ** 2 for j in spectral.members(A)), fmpq(0))
             for A in range(1 << d)
             for x in range(d)
             if not A >> x & 1
         )
-        return is_submodular(f) and gains and f[0] == 36
+        return spectral.is_submodular(f) and gains and f[0] == 36
 
-    check.forall(unit_designs(max_d=5), submodular)
+    check.forall(spectral.unit_designs(max_d=5), submodular)
 
 
 @claim("SR-variance-not-monotone", "Section 5.3; Section 6", "exact, proof", HOLDS, cases=1000, ci_cases=40)
@@ -199,13 +170,13 @@ def test_variance_never_increases(check):
     )
 
     def decreasing(design):
-        C, d = correlations(design), design.d
-        f = table(lambda S: variance(C, S, 1), d)
-        return all(f[A | x] <= f[A] for A, _, x in chains(d)) and all(
+        C, d = design.correlations, design.d
+        f = spectral.table(lambda S: variance(C, S, 1), d)
+        return all(f[A | x] <= f[A] for A, _, x in spectral.chains(d)) and all(
             f[1 << i] == f[0] == 9 for i in range(d)
         )
 
-    check.forall(unit_designs(max_d=5), decreasing)
+    check.forall(spectral.unit_designs(max_d=5), decreasing)
 
 
 @claim("SR-theorem-16", "Theorem 16", "exact, interval, brute force, proof", HOLDS, cases=6000, ci_cases=60)
@@ -240,18 +211,20 @@ def test_guarantee_with_the_variance(check):
     Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
     exact one by 1e-9 times the largest value of g.
     """
-    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
-    most, nu = one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)
+    check.over([maximization.SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    most, nu = maximization.one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)
     check.over(range(15, 100), lambda k: arb((8 * k * k + k) * nu) >= most * (9 * k * k * nu + 1))
     check.over([14], lambda k: most <= fmpq(1, k) and most < fmpq(8, 9))
     worst_share = [fmpq(1)]
 
     def start():
         d = int(check.rng.integers(2, 6))
-        k, nu = int(check.rng.integers(1, min(3, d) + 1)), NUS[int(check.rng.integers(0, 4))]
-        return draw_design(check.rng, d, SHAPES[1:]), lambda X: over_bound(check, X, k, nu, worst_share)
+        k, nu = int(check.rng.integers(1, min(3, d) + 1)), maximization.NUS[int(check.rng.integers(0, 4))]
+        return spectral.draw_design(check.rng, d, spectral.SHAPES[1:]), lambda X: over_bound(
+            check, X, k, nu, worst_share
+        )
 
-    least = least_found(check.rng, -(-check.cases // 20), start)
+    least = maximization.least_found(check.rng, -(-check.cases // 20), start)
     check.measured(
         f"GLS as printed attains at least {least:.2f} times the printed bound in a search; "
         f"with ν = 1 every set attains {real(worst_share[0]):.3f} of the optimum"
@@ -267,17 +240,19 @@ def over_bound(check, design, k, nu, worst_share):
     features must attain 8/9 of the optimum, and `worst_share` is lowered to the least share that a set
     attains.
     """
-    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
-    f = table(lambda S: nu * variance(C, S, k), C.nrows())
-    g, f_sv = added(R, f), sl.spectral.SpectralVariance(k)
+    R, C, X = r_squared_table(design), design.correlations, design.unit_columns
+    f = spectral.table(lambda S: nu * variance(C, S, k), C.nrows())
+    g, f_sv = spectral.added(R, f), sl.spectral.SpectralVariance(k)
     found = greedy_local_search(f, g, k, fmpq(1, 10))
     ours = sl.greedy_local_search(X, design.y, k, regularizer=f_sv, nu=float(nu), variant="printed")
-    known = R[-1] == projected(design.X, design.y, range(C.nrows())) and f[0] == f[1] == 9 * k * k * nu
-    if not (known and has_stated_value(ours, g) and len(ours.support) <= k):
+    known = R[-1] == design.r_squared_of_all and f[0] == f[1] == 9 * k * k * nu
+    if not (known and maximization.has_stated_value(ours, g) and len(ours.support) <= k):
         raise ClaimFailed(f"R², f_sv or the set returned is wrong: {design}, {k}, {nu}")
     if nu == 1:
-        worst, best = min(g[S] for S in subsets(len(g) - 1, k)), optimum(g, k)
-        settle(check, worst, fmpq(8 * k * k + k, 9 * k * k + 1) * best, f"{design}, {k}, {nu}: any set")
+        worst, best = min(g[S] for S in spectral.subsets(len(g) - 1, k)), maximization.optimum(g, k)
+        maximization.settle(
+            check, worst, fmpq(8 * k * k + k, 9 * k * k + 1) * best, f"{design}, {k}, {nu}: any set"
+        )
         worst_share[0] = min(worst_share[0], worst / best)
-    sets = {found.best, mask_of(ours.support.tolist())}
-    return settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {nu}")
+    sets = {found.best, spectral.mask_of(ours.support.tolist())}
+    return maximization.settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {nu}")

@@ -26,6 +26,7 @@ from itertools import product
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.maximization import (
     forward_regression,
     has_stated_value,
@@ -33,15 +34,7 @@ from proofs_checks.maximization import (
     optimum,
     submodularity_ratio,
 )
-from proofs_checks.spectral import (
-    Values,
-    draw_monotone,
-    is_increasing,
-    mask_of,
-    members,
-    orthogonal_to_y,
-    precisely,
-)
+from proofs_checks.spectral import precisely
 from sparselin.ledger import HOLDS, claim, mutants
 
 
@@ -75,10 +68,10 @@ def test_greedy_on_monotone_functions(check):
     check.over(EXAMPLES, lambda case: submodularity_ratio(*case[:3]) == case[3])
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
-        f, k = draw_monotone(check.rng, d), int(check.rng.integers(1, d + 1))
+        f, k = spectral.draw_monotone(check.rng, d), int(check.rng.integers(1, d + 1))
         check.over([(f, k)], lambda case: guaranteed(case) and guaranteed_by_package(*case))
     for f in product(range(4 if check.cases > 1000 else 2), repeat=7):
-        if is_increasing(f := (0, *f)):
+        if spectral.is_increasing(f := (0, *f)):
             check.over([(f, 1), (f, 2)], guaranteed)
     check.measured(f"f(S̃) is at least {float(tightest[0].mid()):.3f} times the bound")
 
@@ -99,7 +92,7 @@ def over_bound(f, k):
     Return 0 if the submodularity ratio γ is above 1, or differs from the ratio as printed in Definition 2.
     """
     picked = forward_regression(f, k)
-    S = mask_of(picked)
+    S = spectral.mask_of(picked)
     gamma, bound = submodularity_ratio(f, S, k), one_minus_exp(submodularity_ratio(f, S, k)) * optimum(f, k)
     if len(picked) != k or gamma > 1 or gamma != submodularity_ratio(f, S, k, printed=True):
         return arb(0)
@@ -113,9 +106,11 @@ def guaranteed_by_package(f, k):
     right.
     """
     d = (len(f) - 1).bit_length()
-    found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
-    S = mask_of(found.support.tolist())
+    found = sl.forward_regression(*spectral.orthogonal_to_y(d), k, regularizer=spectral.Values(f), nu=1.0)
+    S = spectral.mask_of(found.support.tolist())
     gamma = submodularity_ratio(f, S, k)
-    ratio = sl.submodularity_ratio_of(lambda A: f[mask_of(A)], range(d), members(S), k, monotone=True)
+    ratio = sl.submodularity_ratio_of(
+        lambda A: f[spectral.mask_of(A)], range(d), spectral.members(S), k, monotone=True
+    )
     right = ratio.exact and abs(ratio.upper - float(gamma)) <= 1e-9
     return has_stated_value(found, f, k) and right and arb(f[S]) >= one_minus_exp(gamma) * optimum(f, k)

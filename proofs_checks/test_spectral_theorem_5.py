@@ -22,35 +22,10 @@ exactly.
 from flint import arb, fmpq
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    SUPPRESSION,
-    forward_regression,
-    has_stated_value,
-    one_minus_exp,
-    optimum,
-    submodularity_ratio,
-    verify,
-    worst_by_exchanges,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import forward_regression, optimum, submodularity_ratio
 from proofs_checks.rational import real
-from proofs_checks.spectral import (
-    SHAPES,
-    SpoilingElement,
-    Values,
-    added,
-    draw_design,
-    draw_regularizer,
-    is_submodular,
-    mask_of,
-    members,
-    midpoint,
-    orthogonal_to_y,
-    precisely,
-    projected,
-    r_squared_table,
-    subsets,
-    unit_columns,
-)
+from proofs_checks.spectral import precisely, r_squared_table
 from sparselin.ledger import HOLDS, claim, mutants
 
 
@@ -74,21 +49,22 @@ def test_greedy_against_any_union(check):
     exact one by 1e-9 times the largest value of g.
     """
     check.over(
-        [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)
+        [maximization.SUPPRESSION],
+        lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2),
     )
     least = [arb(100), fmpq(100)]
 
     def ratio(*value):
         over = attained(check, *value)
-        least[:] = (min(pair, key=midpoint) for pair in zip(least, over, strict=True))
+        least[:] = (min(pair, key=spectral.midpoint) for pair in zip(least, over, strict=True))
         return float(over[0].mid())
 
     for _ in range(check.cases // 40):
         design, f, k = objective(check)
-        worst_by_exchanges(check.rng, design, lambda X, f=f, k=k: ratio(X, f, k), 20)
+        maximization.worst_by_exchanges(check.rng, design, lambda X, f=f, k=k: ratio(X, f, k), 20)
     for _ in range(check.cases // 2):
         design, f, k = objective(check)
-        verify(check, r_squared_table(design)[-1] == projected(design.X, design.y, range(design.d)))
+        maximization.verify(check, r_squared_table(design)[-1] == design.r_squared_of_all)
         ratio(design, f, k)
     check.measured(
         f"for T ⊄ S, g(S) is at least {float(least[0].mid()):.3f} times the printed bound "
@@ -99,9 +75,9 @@ def test_greedy_against_any_union(check):
 def objective(check):
     """Return a design, a regularizer f, and a k below the number of columns."""
     d = int(check.rng.integers(2, 6))
-    design = draw_design(check.rng, d, SHAPES[1:])
+    design = spectral.draw_design(check.rng, d, spectral.SHAPES[1:])
     k = int(check.rng.integers(1, d))
-    return design, draw_regularizer(check.rng, design, k), k
+    return design, spectral.draw_regularizer(check.rng, design, k), k
 
 
 def attained(check, design, f, k):
@@ -112,12 +88,14 @@ def attained(check, design, f, k):
     returned.
     """
     R = r_squared_table(design)
-    g = added(R, f)
-    found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
-    sets = {mask_of(picked) for picked in (forward_regression(g, k), found.support.tolist())}
+    g = spectral.added(R, f)
+    found = sl.forward_regression(design.unit_columns, design.y, k, regularizer=spectral.Values(f), nu=1.0)
+    sets = {spectral.mask_of(picked) for picked in (forward_regression(g, k), found.support.tolist())}
     over = [ratios_to_bounds(R, f, k, S) for S in sets]
-    verify(check, has_stated_value(found, g, k) and all(a >= 1 and b >= 1 for a, b in over))
-    return [min(ratios, key=midpoint) for ratios in zip(*over, strict=True)]
+    maximization.verify(
+        check, maximization.has_stated_value(found, g, k) and all(a >= 1 and b >= 1 for a, b in over)
+    )
+    return [min(ratios, key=spectral.midpoint) for ratios in zip(*over, strict=True)]
 
 
 def ratios_to_bounds(R, f, k, S):
@@ -126,16 +104,16 @@ def ratios_to_bounds(R, f, k, S):
 
     T runs over the sets of at most k features that are not contained in S.
     """
-    g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
-    printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
+    g, gamma = spectral.added(R, f), submodularity_ratio(R, S, 2 * k)
+    printed = maximization.one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
     if not (0 <= gamma <= 1 and S.bit_count() == k):
         return arb(0), fmpq(0)
     least = [arb(100), fmpq(100)]
-    for both in {S | T for T in subsets(len(g) - 1, k)} - {S}:
+    for both in {S | T for T in spectral.subsets(len(g) - 1, k)} - {S}:
         sharper = fmpq(k, both.bit_count()) * (gamma * R[both] + f[both])
         for i, bound in enumerate((printed * g[both], sharper)):
             if bound > 0:
-                least[i] = min(least[i], g[S] / bound, key=midpoint)
+                least[i] = min(least[i], g[S] / bound, key=spectral.midpoint)
     return least
 
 
@@ -153,15 +131,15 @@ def test_greedy_fails_without_monotonicity(check):
 
     def fails(d):
         k, q = d - 1, 1000
-        f = SpoilingElement(d, q)
-        chosen, best = f[mask_of(forward_regression(f, k))], optimum(f, k)
-        found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
+        f = spectral.SpoilingElement(d, q)
+        chosen, best = f[spectral.mask_of(forward_regression(f, k))], optimum(f, k)
+        found = sl.forward_regression(*spectral.orthogonal_to_y(d), k, regularizer=spectral.Values(f), nu=1.0)
         return (
-            f[mask_of(found.support)] == found.value == chosen
-            and (is_submodular(f) and min(f) >= 0)
-            and members(mask_of(forward_regression(f, 1))) == [0]
+            f[spectral.mask_of(found.support)] == found.value == chosen
+            and (spectral.is_submodular(f) and min(f) >= 0)
+            and spectral.members(spectral.mask_of(forward_regression(f, 1))) == [0]
             and (chosen, best) == (q + k, q * k)
-            and arb(chosen) < one_minus_exp(1) * best
+            and arb(chosen) < maximization.one_minus_exp(1) * best
         )
 
     check.over(range(3, 3 + min(check.cases, 7)), fails)  # tables of 2^d values

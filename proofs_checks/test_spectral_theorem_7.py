@@ -27,21 +27,10 @@ import numpy as np
 from flint import fmpq
 
 import sparselin as sl
+from proofs_checks import spectral
 from proofs_checks.maximization import has_stated_value, local_search, verify
 from proofs_checks.rational import real
-from proofs_checks.spectral import (
-    Design,
-    SpoilingElement,
-    Values,
-    added,
-    draw_design,
-    draw_regularizer,
-    draw_submodular,
-    mask_of,
-    r_squared_table,
-    small_submodular,
-    unit_columns,
-)
+from proofs_checks.spectral import r_squared_table
 from sparselin.ledger import FALSE, claim, mutants
 
 
@@ -67,9 +56,9 @@ def test_unconstrained_maximisation(check):
 
     def guaranteed(value):
         design, R, f, eps = value
-        g = added(R, f)
-        run = sl.local_search(unit_columns(design), design.y, regularizer=Values(f), eps=float(eps))
-        sets = {local_search(f, g, eps, deletions=True), mask_of(run.support.tolist())}
+        g = spectral.added(R, f)
+        run = sl.local_search(design.unit_columns, design.y, regularizer=spectral.Values(f), eps=float(eps))
+        sets = {local_search(f, g, eps, deletions=True), spectral.mask_of(run.support.tolist())}
         if max(g) > 0:
             tightest[0] = min(tightest[0], *(g[S] / max(g) for S in sets))
         return has_stated_value(run, g) and all((4 + eps / design.d) * g[S] >= max(g) for S in sets)
@@ -86,9 +75,9 @@ def witness(check):
     guarantee.
     """
     n, eps = 6, fmpq(1, 50)
-    design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
-    f = SpoilingElement(n, 1000)
-    g = added(r_squared_table(design), f)
+    design = spectral.Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
+    f = spectral.SpoilingElement(n, 1000)
+    g = spectral.added(r_squared_table(design), f)
     found = local_search(f, g, eps)
     check.refutes(
         g[found] == 1007 and max(g) == 5000 + fmpq(5, 6) and (4 + fmpq(4, n)) * g[found] < max(g),
@@ -96,11 +85,11 @@ def witness(check):
         "LS returns U, 1007, of 5000 + 5/6",
     )
     printed, complete = (
-        sl.local_search(design.X, design.y, regularizer=Values(f), eps=0.02, variant=variant)
+        sl.local_search(design.X, design.y, regularizer=spectral.Values(f), eps=0.02, variant=variant)
         for variant in ("printed", "complete")
     )
-    verify(check, has_stated_value(printed, g) and g[mask_of(printed.support)] == 1007)
-    attained = g[mask_of(complete.support)]
+    verify(check, has_stated_value(printed, g) and g[spectral.mask_of(printed.support)] == 1007)
+    attained = g[spectral.mask_of(complete.support)]
     verify(check, has_stated_value(complete, g) and (4 + eps / n) * attained >= max(g))
 
 
@@ -111,11 +100,11 @@ def objectives(check):
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
-        design = draw_design(check.rng, d)
-        R, f = r_squared_table(design), draw_regularizer(check.rng, design, d)
+        design = spectral.draw_design(check.rng, d)
+        R, f = r_squared_table(design), spectral.draw_regularizer(check.rng, design, d)
         yield design, R, f, fmpq(int(check.rng.integers(1, 30)), 10)
-        yield design, R, [fmpq(v, 40) for v in draw_submodular(check.rng, d)], fmpq(1, 10)
-    design = draw_design(check.rng, 3)
+        yield design, R, [fmpq(v, 40) for v in spectral.draw_submodular(check.rng, d)], fmpq(1, 10)
+    design = spectral.draw_design(check.rng, 3)
     R = r_squared_table(design)
-    for f in small_submodular(3, 3) if check.cases >= 1000 else ():
+    for f in spectral.small_submodular(3, 3) if check.cases >= 1000 else ():
         yield design, R, [fmpq(v, 2) for v in f], fmpq(1, 10)

@@ -21,38 +21,14 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
-from proofs_checks.maximization import (
-    greedy_local_search,
-    has_stated_value,
-    one_minus_exp,
-    optimum,
-    submodularity_ratio,
-    verify,
-    worst_by_exchanges,
-)
-from proofs_checks.spectral import (
-    SHAPES,
-    Design,
-    SpoilingElement,
-    Values,
-    added,
-    draw_design,
-    draw_regularizer,
-    draw_submodular,
-    is_submodular,
-    mask_of,
-    orthogonal_to_y,
-    precisely,
-    projected,
-    r_squared_table,
-    rewarded_variance,
-    unit_columns,
-)
+from proofs_checks import maximization, spectral
+from proofs_checks.maximization import greedy_local_search, submodularity_ratio
+from proofs_checks.spectral import precisely, r_squared_table
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 EPS = fmpq(1, 20)
 # (3, …, 3, 1)/10 in ℝ¹² and ten unit vectors: inner products 3/10
-SPOILER = Design(
+SPOILER = spectral.Design(
     np.vstack([np.array([3] * 11 + [1]), *np.eye(12, dtype=int)[:10] * 10]).T,
     100,
     np.array([0] * 10 + [1, -2]),
@@ -61,7 +37,7 @@ SPOILER = Design(
 
 def kappa(gamma):
     """Return κ = 1 − e^{−γ/2} for a submodularity ratio γ, or 0 for γ < 0."""
-    return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
+    return maximization.one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
 def factor(kappa, alpha):
@@ -99,23 +75,23 @@ def test_greedy_local_search(check):
     exact one by 1e-9 times the largest value of g.
     """
     check.refutes(
-        is_submodular(SpoilingElement(6, 1000))
-        and submodularity_ratio(SpoilingElement(6, 1000), 3, 6) == 1
-        and attained(SpoilingElement(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
+        spectral.is_submodular(spectral.SpoilingElement(6, 1000))
+        and submodularity_ratio(spectral.SpoilingElement(6, 1000), 3, 6) == 1
+        and attained(spectral.SpoilingElement(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
         "k = 10, 11 orthonormal columns orthogonal to y, ε = 1/20, f(A) = 1000|A|, or 1000 + |A| if 0 ∈ A: "
         "GLS attains 1010 of 10000",
     )
     check.refutes(
-        attained(SpoilingElement(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
+        attained(spectral.SpoilingElement(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
         "the same with k = 19, 20 columns: GLS attains 1019 of 19000, less than κ/7",
     )
     check.refutes(
-        attained(SpoilingElement(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
+        attained(spectral.SpoilingElement(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
         "k = 40, 41 columns, ε = 9, f(A) = 100|A|, or 100 + |A| if 0 ∈ A: GLS attains 140 of 4000, less "
         "than κ/7",
     )
     # γ(g) ≥ 1 − R²(U), see docs/proofs/spectral_theorem_9.md
-    f, R = rewarded_variance(SPOILER, 1000, 5550), r_squared_table(SPOILER)
+    f, R = spectral.rewarded_variance(SPOILER, 1000, 5550), r_squared_table(SPOILER)
     check.refutes(
         f[-1] == 1010 and f[-2] == 10000 and R[1] > R[2] and attained(f, 10, R) < printed(1 - R[-1], 10),
         "k = 10, ε = 1/20, columns (3, …, 3, 1)/10, e₁, …, e₁₀ of ℝ¹², y = e₁₁ − 2e₁₂, f(A) = tr h(C_A) for "
@@ -135,7 +111,7 @@ def printed(gamma, k):
 
 def attained(f, k, R=None, eps=EPS):
     """Return g(S̃)/g(U∖{0}), g = R² + f, for the set S̃ that greedy local search as printed selects from U."""
-    g = added(R, f) if R else f
+    g = spectral.added(R, f) if R else f
     return fmpq(1) * g[greedy_local_search(f, g, k, eps).best] / g[len(f) - 2]
 
 
@@ -148,22 +124,22 @@ def around_the_witness(check):
     negative: it is at most −7003/989 for k = 10, and −1003/995 and −2003/994 for k = 4 and 5.
     """
     k, q, eps = 10, 1000, EPS
-    f, L = SpoilingElement(k + 1, q), 0b110
-    X, y = orthogonal_to_y(k + 1)
+    f, L = spectral.SpoilingElement(k + 1, q), 0b110
+    X, y = spectral.orthogonal_to_y(k + 1)
     runs = [
-        sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps), variant=variant)
+        sl.greedy_local_search(X, y, k, regularizer=spectral.Values(f), eps=float(eps), variant=variant)
         for variant in ("printed", "complete")
     ]
-    verify(check, [f[mask_of(run.support.tolist())] for run in runs] == [1010, 9 * q])
+    maximization.verify(check, [f[spectral.mask_of(run.support.tolist())] for run in runs] == [1010, 9 * q])
     larger = fmpq(1, 10), fmpq(1, 2), fmpq(2)
-    verify(check, *(attained(f, k, eps=value) == fmpq(9, 10) for value in larger))
+    maximization.verify(check, *(attained(f, k, eps=value) == fmpq(9, 10) for value in larger))
     single = sum(f[L | 1 << x] - f[L] for x in range(k + 1) if not L >> x & 1)
     S = greedy_local_search(f, f, k, eps).best
-    verify(check, L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
+    maximization.verify(check, L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
     for d, least in ((5, fmpq(-1003, 995)), (6, fmpq(-2003, 994))):
-        f = SpoilingElement(d, q)
+        f = spectral.SpoilingElement(d, q)
         S = greedy_local_search(f, f, d - 1, eps).best
-        verify(check, submodularity_ratio(f, S, 2 * d, printed=True) == least)
+        maximization.verify(check, submodularity_ratio(f, S, 2 * d, printed=True) == least)
 
 
 def corrected_theorem_on_random_designs(check):
@@ -179,16 +155,16 @@ def corrected_theorem_on_random_designs(check):
         least.update({of: least[of].min(found[of]) for of in least})
         return float(found["g"].mid())
 
-    ratio(*orthogonal_to_y(11), [fmpq(0)] * 2048, SpoilingElement(11, 1000), 4, EPS)
+    ratio(*spectral.orthogonal_to_y(11), [fmpq(0)] * 2048, spectral.SpoilingElement(11, 1000), 4, EPS)
     for _ in range(-(-check.cases // 10)):
         start, *objective = draw_objective(check.rng)
 
         def of_design(design, objective=objective):
             R = r_squared_table(design)
-            verify(check, R[-1] == projected(design.X, design.y, range(design.d)))
-            return ratio(unit_columns(design), design.y, R, *objective)
+            maximization.verify(check, R[-1] == design.r_squared_of_all)
+            return ratio(design.unit_columns, design.y, R, *objective)
 
-        worst_by_exchanges(check.rng, start, of_design, 10)
+        maximization.worst_by_exchanges(check.rng, start, of_design, 10)
     check.measured(
         f"with deletions GLS attains at least {float(least['g'].mid()):.2f} times the corrected bound, "
         f"and {float(least['S̃'].mid()):.2f} times the one with the γ of the returned set"
@@ -200,24 +176,26 @@ def ratios_to_bounds(check, X, y, R, f, k, eps):
 
     S̃ is the set that greedy local search selects. The two bounds that are proved are checked.
     """
-    g = added(R, f)
-    found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
-    ours = sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps))
+    g = spectral.added(R, f)
+    found, best = greedy_local_search(f, g, k, eps, deletions=True), maximization.optimum(g, k)
+    ours = sl.greedy_local_search(X, y, k, regularizer=spectral.Values(f), eps=float(eps))
     bounds = {of: ratio * best for of, ratio in corrected(R, g, found, k, eps).items()}
-    sets = found.best, mask_of(ours.support.tolist())
+    sets = found.best, spectral.mask_of(ours.support.tolist())
     proved = [bounds[of] for of in ("g", "R²")]
-    verify(check, same_values(ours, found, g, k) and all(best >= g[S] >= b for S in sets for b in proved))
+    maximization.verify(
+        check, same_values(ours, found, g, k) and all(best >= g[S] >= b for S in sets for b in proved)
+    )
     return {of: g[found.best] / bound if bound > 0 else arb(100) for of, bound in bounds.items()}
 
 
 def draw_objective(rng):
     """Draw a design, a submodular f ≥ 0, a k that is at most half the number of columns, and an ε < ¼."""
     d = int(rng.integers(2, 7))
-    design = draw_design(rng, d, SHAPES[1:])
+    design = spectral.draw_design(rng, d, spectral.SHAPES[1:])
     k, eps = int(rng.integers(1, d // 2 + 1)), fmpq(int(rng.integers(1, 25)), 100)
-    f = draw_regularizer(rng, design, k)
+    f = spectral.draw_regularizer(rng, design, k)
     if rng.random() < 0.5:
-        f = [fmpq(v, 40) for v in draw_submodular(rng, d)]
+        f = [fmpq(v, 40) for v in spectral.draw_submodular(rng, d)]
     return design, f, k, eps
 
 
@@ -251,7 +229,7 @@ def same_values(ours, found, g, k):
     first, _, second = (value for _, value in ours.candidates)
     off = abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
     proper = found.best.bit_count() <= k and len(ours.support) <= k and not found.S1 & found.S2
-    return proper and has_stated_value(ours, g) and off <= 1e-9 * float(max(g) + 1)
+    return proper and maximization.has_stated_value(ours, g) and off <= 1e-9 * float(max(g) + 1)
 
 
 @claim("SR-theorem-9-constants", "proof of Theorem 9", "exact", HOLDS, cases=3000, ci_cases=200)
@@ -275,7 +253,7 @@ def test_constants_of_the_proof(check):
         )
 
     top = Fraction(39346, 100000)
-    verify(check, abs(float(top) - (1 - math.exp(-0.5))) < 1e-5 and factor(top, 5) > top / 4)
+    maximization.verify(check, abs(float(top) - (1 - math.exp(-0.5))) < 1e-5 and factor(top, 5) > top / 4)
     for _ in range(check.cases):
         kappa = top * int(check.rng.integers(1, 1001)) / 1000
         check.over([(kappa, 4 + Fraction(int(check.rng.integers(0, 1000)), 1000))], equal)
