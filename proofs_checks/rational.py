@@ -104,6 +104,17 @@ def fraction(q: fmpq) -> Fraction:
     return Fraction(int(q.p), int(q.q))
 
 
+class Solution(NamedTuple):
+    """An exact LASSO solution β at a penalty level λ, and its residual `point` = y − Xβ.
+
+    The residual is the dual point, which is the same for all solutions.
+    """
+
+    lam: fmpq
+    beta: fmpq_mat
+    point: fmpq_mat
+
+
 class Segment(NamedTuple):
     """The exact LASSO solution just below λ*, the penalty level at which the first feature enters.
 
@@ -111,7 +122,7 @@ class Segment(NamedTuple):
     Xᵀr. Then λ* = max |c_i|. T are the tied features, for which |c_i| = λ*. `signs` has the signs of c on T,
     and `Z` the columns s_iP_S^⊥X_i for i ∈ T. At λ* − ε, the solution has β_i = s_iεv_i for i ∈ T, and its
     residual is r − εZv. `active` is A(S), the features outside S that are nonzero in some solution. The
-    entries of `v` are positive exactly on A(S).
+    entries of `v` are positive exactly on A(S). X, y and S are as given.
     """
 
     step: Step
@@ -119,6 +130,53 @@ class Segment(NamedTuple):
     Z: fmpq_mat
     v: fmpq_mat
     active: tuple[int, ...]
+    X: np.ndarray
+    y: np.ndarray
+    S: Sequence[int]
+
+    def coefficients(self, eps: fmpq) -> fmpq_mat:
+        """Return the exact coefficients β (d, 1) of the LASSO at λ* − ε.
+
+        The selected features S have the coefficients of least squares on the rest of y.
+        """
+        A = rational(self.X)
+        beta = fmpq_mat(A.ncols(), 1)
+        for i, s, entry in zip(self.step.tied, self.signs, self.v.entries(), strict=True):
+            beta[i, 0] = s * eps * entry
+        if len(self.S):
+            moved = least_squares(columns(A, list(self.S)), rational(self.y) - A * beta)
+            for i, entry in zip(self.S, moved.entries(), strict=True):
+                beta[i, 0] = entry
+        return beta
+
+    def roots(self) -> dict[int, fmpq]:
+        """Return, for each feature j that is zero just below λ*, the ε at which it may become nonzero.
+
+        Let p be the residual of the LASSO at λ* − ε. At the returned ε, the bound |⟨X_j, p⟩| ≤ λ* − ε becomes
+        an equality. The features S are left out. docs/proofs/window_length.md has the derivation.
+        """
+        h, (_, c, lam, T) = (rational(self.X).transpose() * self.Z * self.v).entries(), self.step
+        left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in self.active}
+        outside = {j: least_root(c[j], h[j], lam) for j in range(len(c)) if j not in T and j not in self.S}
+        return outside | left_out
+
+    def solution(self, eps: fmpq) -> Solution:
+        """Return the exact LASSO solution at λ* − ε.
+
+        Raises AssertionError if the KKT conditions fail on a column.
+        """
+        lam, beta = self.step.lam_star - eps, self.coefficients(eps)
+        if not is_solution(self.X, self.y, self.S, beta, lam):
+            raise AssertionError(f"β is no solution at λ = {lam}")
+        return Solution(lam, beta, rational(self.y) - rational(self.X) * beta)
+
+    def in_window(self, share: fmpq = HALF) -> Solution:
+        """Return an exact LASSO solution in the window below λ*, by default in the middle of the window.
+
+        The window (λ₂, λ*) is the largest interval in which the same features outside S are nonzero. The
+        penalty level is λ = λ* − share·(λ* − λ₂). Raises AssertionError if β is not a solution.
+        """
+        return self.solution(share * min([self.step.lam_star, *self.roots().values()]))
 
 
 def segment(X, y, S: Sequence[int] = ()) -> Segment:
@@ -138,65 +196,12 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
     vertices = nonnegative(H)
     v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))
     active = tuple(i for i, entry in zip(at.tied, v.entries(), strict=True) if entry > 0)
-    return Segment(at, signs, Z, v, active)
-
-
-def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
-    """Return the exact coefficients β (d, 1) of the LASSO at λ* − ε, where λ* is the level of the first
-    feature.
-
-    The tied features have the coefficients that the `Segment` gives. The selected features S have those of
-    least squares on the rest of y.
-    """
-    A = rational(X)
-    beta = fmpq_mat(A.ncols(), 1)
-    for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
-        beta[i, 0] = s * eps * entry
-    if len(S):
-        moved = least_squares(columns(A, list(S)), rational(y) - A * beta)
-        for i, entry in zip(S, moved.entries(), strict=True):
-            beta[i, 0] = entry
-    return beta
-
-
-def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
-    """Return, for each feature j that is zero just below λ*, the ε at which it may become nonzero at λ* − ε.
-
-    λ* is the penalty level at which the first feature enters. Let p be the residual of the LASSO at λ* − ε.
-    At the returned ε, the bound |⟨X_j, p⟩| ≤ λ* − ε becomes an equality. The features S are selected, and are
-    left out. docs/proofs/window_length.md has the derivation.
-    """
-    h, (_, c, lam, T) = (rational(X).transpose() * found.Z * found.v).entries(), found.step
-    left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in found.active}
-    outside = {j: least_root(c[j], h[j], lam) for j in range(len(c)) if j not in T and j not in S}
-    return outside | left_out
+    return Segment(at, signs, Z, v, active, X, y, S)
 
 
 def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
     """Return the least ε > 0 that solves |c − εh| = λ* − ε, where |c| < λ*; this ε is at most λ*."""
     return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
-
-
-class Solution(NamedTuple):
-    """An exact LASSO solution β at a penalty level λ, and its residual `point` = y − Xβ.
-
-    The residual is the dual point, which is the same for all solutions.
-    """
-
-    lam: fmpq
-    beta: fmpq_mat
-    point: fmpq_mat
-
-
-def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
-    """Return the exact LASSO solution at λ* − ε, where λ* is the level at which the first feature enters.
-
-    Raises AssertionError if the KKT conditions fail on a column.
-    """
-    lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
-    if not is_solution(X, y, S, beta, lam):
-        raise AssertionError(f"β is no solution at λ = {lam}")
-    return Solution(lam, beta, rational(y) - rational(X) * beta)
 
 
 def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:

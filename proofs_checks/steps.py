@@ -6,11 +6,10 @@ the penalty level at which the first feature enters. T is the set of the feature
 """
 
 import numpy as np
-from flint import fmpq
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.rational import HALF, Segment, Solution, columns, rational, roots, solution, step
+from proofs_checks.rational import columns, rational, step
 from sparselin.testing import integer_designs, tied_designs
 
 
@@ -39,17 +38,6 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
     at = step(X, y, S)
     assume(at.lam_star > 0 and len(at.tied) <= max_tied)
     return X, y, S
-
-
-def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """Return an exact LASSO solution in the window below λ*, by default in the middle of the window.
-
-    S are the selected features, and λ* is the level at which the first feature enters. The window (λ₂, λ*) is
-    the largest interval in which the same features outside S are nonzero. The result has the penalty level λ
-    = λ* − share·(λ* − λ₂), a solution β, and its residual y − Xβ. Raises AssertionError if β is not a
-    solution.
-    """
-    return solution(X, y, S, found, share * min([found.step.lam_star, *roots(X, S, found).values()]))
 
 
 def show(X, y, S=()):

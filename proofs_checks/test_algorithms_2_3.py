@@ -34,7 +34,6 @@ import sparselin as sl
 from proofs_checks.rational import (
     HALF,
     close,
-    coefficients,
     columns,
     exactly,
     is_solution,
@@ -43,7 +42,6 @@ from proofs_checks.rational import (
     real,
     reals,
     segment,
-    solution,
     step,
     vector,
 )
@@ -192,7 +190,7 @@ def test_the_largest_penalty_with_a_feature(check):
 
     def threshold(X, y, S):
         found = segment(X, y, S)
-        lam_star, without = found.step.lam_star, coefficients(X, y, S, found, fmpq(0))
+        lam_star, without = found.step.lam_star, found.coefficients(fmpq(0))
         below = any(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (1, 2, 3))
         above = all(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (4, 5, 9))
         ours = sl.first_entry(X, y, forced=S).lam_star, sl.lambda_star(X, y, forced=S)
@@ -238,7 +236,7 @@ def test_no_penalty_has_to_be_searched(check):
 
     def computed(X, y, S):
         found, lam = segment(X, y, S), exactly(sl.lambda_star(X, y, forced=S))
-        without, share = coefficients(X, y, S, found, fmpq(0)), fmpq(1, 2**40)
+        without, share = found.coefficients(fmpq(0)), fmpq(1, 2**40)
         above, below = (is_solution(X, y, S, without, lam * (1 + sign * share)) for sign in (1, -1))
         pick = sl.sequential_lasso(X, y, len(S) + 1, forced=S).support[-1]
         return above and not below and pick in found.active
@@ -277,7 +275,7 @@ def test_the_active_set_just_below_the_threshold(check):
         found = segment(X, y, S)
         entry = sl.first_entry(X, y, forced=S)
         length = found.step.lam_star - exactly(entry.window_lower)
-        inside = [solution(X, y, S, found, length / 2**k).beta for k in (1, 2, 20)]
+        inside = [found.solution(length / 2**k).beta for k in (1, 2, 20)]
         constant = all((beta[i, 0] != 0) == (i in found.active) for beta in inside for i in found.step.tied)
         return (entry.tied, entry.active) == (found.step.tied, found.active) and found.active and constant
 

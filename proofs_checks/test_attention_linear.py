@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import (
-    coefficients,
     entries,
     exact,
     fraction,
@@ -37,7 +36,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import in_window, masked_loss, open_steps, selections, spread
+from proofs_checks.steps import masked_loss, open_steps, selections, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 ONE = np.array([[1.0]]), np.array([1.0])
@@ -99,7 +98,7 @@ def test_both_have_the_same_minimum(check):
         w, theta = np.reshape(numbers, (2, 6))[:, : X.shape[1]]
         if not never_below(exact(X), exact(y), S, w, theta, abs(numbers[0])):
             return False
-        lam, beta, _ = in_window(X, y, S, segment(X, y, S))
+        lam, beta, _ = segment(X, y, S).in_window()
         least = float(equation_6(exact(X), exact(y), S, entries(beta), 2 * fraction(lam)))
         reached = equation_5(X, y, S, *square_roots(reals(beta), S), 2 * real(lam))
         found = sl.hadamard_descent(X, y, real(lam), forced=S, rng=0)
@@ -138,7 +137,7 @@ def test_the_scale_of_lambda(check):
     def twice_the_threshold(X, y, S):
         found = segment(X, y, S)
         at, scale = found.step, Fraction(sl.lambda_star(X, y, forced=S))
-        solutions = [coefficients(X, y, S, found, eps) for eps in (fmpq(0), at.lam_star / 1024)]
+        solutions = [found.coefficients(eps) for eps in (fmpq(0), at.lam_star / 1024)]
         # at 2λ* and above nothing enters, below it β_S̄ = 0 is not optimal
         null, entering = (
             equation_6(exact(X), exact(y), S, entries(beta), 2 * scale * Fraction(511, 512))
@@ -249,7 +248,7 @@ def test_the_sign_of_the_weights_is_free(check):
 
     def largest_modulus(X, y, S):
         found = segment(X, y, S)
-        lam = real(in_window(X, y, S, found).lam)
+        lam = real(found.in_window().lam)
         at = sl.hadamard_descent(X, y, lam, forced=S, rng=check.rng)
         if at.status is sl.Status.MAX_ITER:
             check.undecided()

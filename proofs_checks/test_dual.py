@@ -28,7 +28,6 @@ import sparselin as sl
 from proofs_checks.rational import (
     HALF,
     close,
-    coefficients,
     columns,
     inner,
     least_squares,
@@ -37,10 +36,9 @@ from proofs_checks.rational import (
     real,
     reals,
     segment,
-    solution,
     vector,
 )
-from proofs_checks.steps import in_window, open_steps, selections, spread
+from proofs_checks.steps import open_steps, selections, spread
 from sparselin.ledger import HOLDS, claim, mutants
 
 SECTION = "Section 3.2 and Appendix A.1"
@@ -179,7 +177,7 @@ def test_strong_duality(check):
 
     def no_gap(X, y, S):
         found, A, b = segment(X, y, S), rational(X), rational(y)
-        for lam, beta, u in (solution(X, y, S, found, fmpq(0)), in_window(X, y, S, found)):
+        for lam, beta, u in (found.solution(fmpq(0)), found.in_window()):
             penalty = sum((abs(v) for i, v in enumerate(beta.entries()) if i not in S), fmpq(0))
             primal = HALF * inner(b - A * beta, b - A * beta) + lam * penalty
             dual = HALF * (inner(b, b) - inner(b - u, b - u))
@@ -246,8 +244,8 @@ def test_fit_and_dual_point(check):
 
     def related(X, y, S):
         found, A, b = segment(X, y, S), rational(X), rational(y)
-        eps = found.step.lam_star - in_window(X, y, S, found).lam
-        beta, u = coefficients(X, y, S, found, eps), found.step.residual - found.Z * found.v * eps
+        eps = found.step.lam_star - found.in_window().lam
+        beta, u = found.coefficients(eps), found.step.residual - found.Z * found.v * eps
         on_S = columns(A, S) * least_squares(columns(A, S), b) if S else fmpq_mat(A.nrows(), 1)
         exact = A * beta == b - u and A * beta - on_S == found.step.residual - u
         lam = real(found.step.lam_star) / 7

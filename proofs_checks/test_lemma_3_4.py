@@ -25,20 +25,8 @@ most.
 import numpy as np
 
 import sparselin as sl
-from proofs_checks.rational import (
-    close,
-    coefficients,
-    columns,
-    exactly,
-    off,
-    rational,
-    real,
-    reals,
-    segment,
-    spans,
-    vector,
-)
-from proofs_checks.steps import in_window, open_steps, spread
+from proofs_checks.rational import close, columns, exactly, off, rational, real, reals, segment, spans, vector
+from proofs_checks.steps import open_steps, spread
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 # in units of 1/5 unit columns and a unit y: r = P_S^⊥y = (0, 4), T = {1}, λ* = 16, p = r − ε(0, ¼)
@@ -78,7 +66,7 @@ def test_where_the_projection_residual_lies(check):
 
     def in_the_corrected_span(X, y, S):
         found = segment(X, y, S)
-        lam, _, p = in_window(X, y, S, found)
+        lam, _, p = found.in_window()
         X_T, residual = columns(rational(X), found.step.tied), found.step.residual - p
         return (
             residual != 0 * residual
@@ -105,7 +93,7 @@ def test_selected_coefficients_move(check):
     Consequences: Nothing that follows in the paper uses this item.
     """
     found = segment(X, Y, (0,))
-    before, after = (coefficients(X, Y, (0,), found, exactly(e))[0, 0] for e in (0.0, 1.0))
+    before, after = (found.coefficients(exactly(e))[0, 0] for e in (0.0, 1.0))
     path = sl.lasso_path(X, Y, forced=[0])
     check.refutes(
         before - after == exactly(3) / 80 and path.at(16.0)[0] == 0.6 and abs(path.at(8.0)[0] - 0.3) <= 1e-15,
@@ -114,8 +102,8 @@ def test_selected_coefficients_move(check):
 
     def moves_as_corrected(X, y, S):
         found = segment(X, y, S)
-        lam, beta, _ = in_window(X, y, S, found)
-        A, moved = rational(X), beta - coefficients(X, y, S, found, exactly(0))
+        lam, beta, _ = found.in_window()
+        A, moved = rational(X), beta - found.coefficients(exactly(0))
         # X_S(β_S − β_S*) = −P_S X_Tβ_T
         on_S, on_T = (columns(A, J) * vector([moved[i, 0] for i in J]) for J in (S, found.step.tied))
         ours = sl.lasso_path(X, y, forced=S, lam_min=real(lam)).at(real(lam))
@@ -143,7 +131,7 @@ def test_only_tied_features_are_nonzero(check):
 
     def zero_off_T(X, y, S):
         found = segment(X, y, S)
-        lam, _, p = in_window(X, y, S, found)
+        lam, _, p = found.in_window()
         correlation = (rational(X).transpose() * p).entries()
         slack = all(abs(c) < lam or i in found.step.tied for i, c in enumerate(correlation))
         ours = sl.lasso_path(X, y, forced=S, lam_min=real(lam)).at(real(lam))

@@ -32,19 +32,8 @@ import numpy as np
 from flint import fmpq
 
 import sparselin as sl
-from proofs_checks.rational import (
-    HALF,
-    coefficients,
-    inner,
-    is_solution,
-    rational,
-    real,
-    reals,
-    segment,
-    step,
-    vector,
-)
-from proofs_checks.steps import in_window, open_steps, spread
+from proofs_checks.rational import HALF, inner, is_solution, rational, real, reals, segment, step, vector
+from proofs_checks.steps import open_steps, spread
 from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
@@ -86,7 +75,7 @@ def test_the_dual_of_the_sketch(check):
     )
 
     def as_corrected(X, y, _):
-        level, beta, p = in_window(X, y, (), segment(X, y))  # level = λ/2
+        level, beta, p = segment(X, y).in_window()  # level = λ/2
         least = primal(X, y, beta, 2 * level)
         return close(sl.project_dual(X, y, real(level)).u, reals(p), y) and all(
             least <= primal(X, y, factor * beta, 2 * level) for factor in (fmpq(9, 10), fmpq(11, 10), 0)
@@ -114,8 +103,8 @@ def test_the_threshold_of_the_sketch(check):
 
     def as_corrected(X, y, _):
         found = segment(X, y)
-        lam_star, null = found.step.lam_star, 0 * coefficients(X, y, (), found, fmpq(1))
-        beta = coefficients(X, y, (), found, lam_star / 4096)
+        lam_star, null = found.step.lam_star, 0 * found.coefficients(fmpq(1))
+        beta = found.coefficients(lam_star / 4096)
         factor = float(check.rng.uniform(1 + 1e-12, 3))
         above, below = (sl.project_dual(X, y, share * real(lam_star)).u for share in (factor, 0.75))
         return (
@@ -152,7 +141,7 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     def correlated_and_parallel(X, y, _):
         found = segment(X, y)
-        lam_star, level = real(found.step.lam_star), real(in_window(X, y, (), found).lam)
+        lam_star, level = real(found.step.lam_star), real(found.in_window().lam)
         lam = float(check.rng.uniform(0.05, 0.95)) * lam_star
         rounding = 1e-9 * np.linalg.norm(y) * np.linalg.norm(X, axis=0).max()
         signed = X[:, found.step.tied] * found.signs
@@ -202,7 +191,7 @@ def test_which_witness_enters(check):
 
     def only_active_ones(X, y, _):
         found = segment(X, y)
-        level = real(in_window(X, y, (), found).lam)
+        level = real(found.in_window().lam)
         beta = sl.lasso_path(X, y, lam_min=level).at(level)
         entered = set(np.flatnonzero(np.abs(beta) > 1e-9 * np.abs(beta).max()).tolist())
         alone = len(found.step.tied) > 1 or entered == set(found.step.tied)

@@ -40,7 +40,6 @@ from proofs_checks.rational import (
     reals,
     segment,
     signed,
-    solution,
     spans,
     step,
     vector,
@@ -222,7 +221,7 @@ def on_no_other_face(X, y, S, lower):
     """
     found = segment(X, y, S)
     # λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do
-    lam, _, p = solution(X, y, S, found, (found.step.lam_star - exactly(lower)) * (1 - fmpq(1, 2**40)))
+    lam, _, p = found.solution((found.step.lam_star - exactly(lower)) * (1 - fmpq(1, 2**40)))
     signs = dict(zip(found.step.tied, found.signs, strict=True))
     correlation = (rational(X).transpose() * p).entries()
     return all(signs[i] * c > -lam if i in signs else abs(c) < lam for i, c in enumerate(correlation))
@@ -285,7 +284,7 @@ def test_the_dropped_constraint(check):
         found, A = segment(X, y, S), rational(X)
         at = found.step
         eps = at.lam_star * exactly(epsilon_0(X, at, range(X.shape[1])) / 64)
-        lam, _, p = solution(X, y, S, found, eps)
+        lam, _, p = found.solution(eps)
         # for u ⟂ X_S, ⟨s_i X_i, u⟩ = ⟨z_i, u⟩: half-spaces in colspan(X_S)^⊥, where r lies
         section = project(at.residual, found.Z, lam)
         onto_c_prime = onto_half_spaces(X, found, lam)
@@ -348,7 +347,7 @@ def test_half_spaces_not_an_affine_space(check):
     def on_the_active_faces(X, y, S):
         found, A = segment(X, y, S), rational(X)
         eps = found.step.lam_star * exactly(epsilon_0(X, found.step, range(X.shape[1])) / 64)
-        lam, _, p = solution(X, y, S, found, eps)
+        lam, _, p = found.solution(eps)
         sizes = {i: abs(inner(columns(A, [i]), p)) for i in found.step.tied}
         return all(sizes[i] == lam for i in found.active) and max(sizes.values()) == lam
 

@@ -29,7 +29,7 @@ from hypothesis import assume
 
 import sparselin as sl
 from proofs_checks.rational import HALF, columns, off, rational, segment, step
-from proofs_checks.steps import in_window, selections, show, spread
+from proofs_checks.steps import selections, show, spread
 from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, MISPRINT, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
 from sparselin.verification.gaussian_sweep import sweep_gaussian
@@ -38,15 +38,6 @@ MOST_TIED = 5
 # columns of length 3, c = (3, 3, 3): OMP may take any; u* = (⅓, ⅓, 0), ⟨X_i, u*⟩ = (1, 1, 4/3), A = {0, 1}
 TIED_X = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]])
 TIED_Y = np.array([1.0, 1.0, -1.0])
-
-
-def verify_solution(X, y, S, found, share):
-    """Raise AssertionError unless the LASSO solution β satisfies the KKT conditions at λ = λ* − share·(λ* −
-    λ₂).
-
-    (λ₂, λ*) is the interval of penalties on which the same features are active.
-    """
-    in_window(X, y, S, found, share)
 
 
 def selects_from_the_largest(X, y, S, active):
@@ -62,7 +53,7 @@ def selects_from_the_largest(X, y, S, active):
         return None
     found = segment(X, y, S)
     for share in (HALF, fmpq(1, 50), fmpq(1, 2**30)):
-        verify_solution(X, y, S, found, share)
+        found.in_window(share)  # raises AssertionError unless the KKT conditions hold
     return tuple(active) == found.active and set(found.active) <= set(at.tied)
 
 

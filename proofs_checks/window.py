@@ -12,7 +12,7 @@ from flint import fmpq
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.rational import HALF, columns, inner, rational, real, roots, segment, solution, step
+from proofs_checks.rational import HALF, columns, inner, rational, real, segment, step
 from proofs_checks.steps import selections
 
 CLOSE = (
@@ -53,7 +53,7 @@ class Window:
         self.norm2 = [inner(r, r) * inner(x, x) for x in (columns(design, [j]) for j in range(len(self.h)))]
         self.outside = [j for j in range(len(self.h)) if j not in self.T and j not in S]
         self.left_out = [j for j in self.T if j not in self.A]
-        self.root = roots(X, S, self.found)
+        self.root = self.found.roots()
         self.eps = min([self.lam, *self.root.values()])
 
     def excess(self, j, eps):
@@ -114,7 +114,7 @@ def solves_inside(X, y, S, window):
     strict = [*window.outside, *(j for j in window.left_out if abs(window.h[j]) > 1)]
     for share in (fmpq(1, 1000), HALF, fmpq(999, 1000)):
         eps = share * window.eps
-        beta = solution(X, y, S, window.found, eps).beta.entries()
+        beta = window.found.solution(eps).beta.entries()
         support = {j for j, b in enumerate(beta) if b != 0} - set(S)
         if support != set(window.A) or any(window.excess(j, eps) >= 0 for j in strict):
             return False
