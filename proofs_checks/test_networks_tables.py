@@ -25,6 +25,7 @@ statement of the ledger compares, the more likely it is "not reproduced" by chan
 `verdicts` says how likely, and each statement says how many figures it compares.
 """
 
+import functools
 import math
 
 from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
@@ -76,11 +77,21 @@ def words(table, keep=lambda method: True):
 
 
 def rows_of(table, number, keep=lambda method: True, suffix=""):
-    """Mark a check as a row of the ledger for each data set of a table of accuracies.
+    """Mark a docstring as the statement of a row of the ledger for each data set of a table of accuracies.
 
-    Each row states that our records agree with the printed figures of the table for the data set.
+    Each row states that our records agree with the printed figures of the table for the data set. The marked
+    function has no body: `met_again` checks the row.
     """
-    return claims(words(table, keep), table + suffix, number, "float", conclusion(table, keep))
+
+    def mark(stated):
+        @functools.wraps(stated)
+        def check_row(check, data):
+            met_again(check, table, data, keep)
+
+        mutants("verdict")(check_row)
+        return claims(words(table, keep), table + suffix, number, "float", conclusion(table, keep))(check_row)
+
+    return mark
 
 
 RUNS = {"SA-table-2": 5, "SA-released": 5, "SA-table-5": 5}
@@ -125,7 +136,6 @@ def met_again(check, table, data, keep=lambda method: True):
 
 
 @rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", own)
-@mutants("verdict")
 def test_table_2(check, data):
     """On {title} the network retrained on 50 features has the mean accuracy {figures}.
 
@@ -137,11 +147,9 @@ def test_table_2(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE.
     """
-    met_again(check, "SA-table-2", data, own)
 
 
 @rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", other, suffix="-baselines")
-@mutants("verdict")
 def test_table_2_baselines(check, data):
     """On {title} the five baselines, with 50 features each, have these mean accuracies: {figures}.
 
@@ -157,11 +165,9 @@ def test_table_2_baselines(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
-    met_again(check, "SA-table-2", data, other)
 
 
 @rows_of("SA-released", f"Table 2, B.2.2 {ICLR}")
-@mutants("verdict")
 def test_released_baselines(check, data):
     """On {title} the released code of two baselines has these mean accuracies: {figures}.
 
@@ -174,11 +180,9 @@ def test_released_baselines(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE. There are two comparisons, and each is judged by itself.
     """
-    met_again(check, "SA-released", data)
 
 
 @rows_of("SA-table-3", f"Table 3, B.2.1 {ICLR}")
-@mutants("verdict")
 def test_table_3(check, data):
     """On {title} the network has the accuracy {figures}.
 
@@ -190,11 +194,9 @@ def test_table_3(check, data):
     m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
     0.03. It is not reproduced if the difference exceeds 3 SE.
     """
-    met_again(check, "SA-table-3", data)
 
 
 @rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", own)
-@mutants("verdict")
 def test_table_5(check, data):
     """On {title}, with the epochs and batches of Table 4, the network on 50 features has the mean accuracy
     {figures}.
@@ -207,11 +209,9 @@ def test_table_5(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE.
     """
-    met_again(check, "SA-table-5", data, own)
 
 
 @rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", other, suffix="-baselines")
-@mutants("verdict")
 def test_table_5_baselines(check, data):
     """On {title}, with the epochs and batches of Table 4, the five baselines have these mean accuracies:
     {figures}.
@@ -224,7 +224,6 @@ def test_table_5_baselines(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
-    met_again(check, "SA-table-5", data, other)
 
 
 def times(data):
@@ -270,7 +269,6 @@ def test_table_6(check, data):
 
 
 @rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
-@mutants("verdict")
 def test_table_9(check, data):
     """On {title} the network on 64 features, selected 1, 2, 4, … at a time, has these seven mean accuracies:
     {figures}.
@@ -283,11 +281,9 @@ def test_table_9(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE. There are seven comparisons, and each is judged by itself.
     """
-    met_again(check, "SA-table-9", data)
 
 
 @rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
-@mutants("verdict")
 def test_table_10(check, data):
     """On {title} the network on 50 features, selected by each of five masks, has these mean accuracies:
     {figures}.
@@ -300,7 +296,6 @@ def test_table_10(check, data):
     mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
     exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
-    met_again(check, "SA-table-10", data)
 
 
 @claims(
@@ -326,7 +321,6 @@ def test_criteo(check, table):
 
 
 @rows_of("LN-table-1", "Table 1, section 5.3", own)
-@mutants("verdict")
 def test_lassonet_table_1(check, data):
     """On {title}, a network trained on the 50 features that LassoNet selects has the accuracy {figures}.
 
@@ -338,11 +332,9 @@ def test_lassonet_table_1(check, data):
     m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
     0.03. It is not reproduced if the difference exceeds 3 SE.
     """
-    met_again(check, "LN-table-1", data, own)
 
 
 @rows_of("LN-table-1", "Table 1, section 5.3", other, suffix="-others")
-@mutants("verdict")
 def test_lassonet_table_1_others(check, data):
     """On {title} a network on all features, or on 50 features selected by Fisher's score or by principal
     feature analysis, has these three accuracies: {figures}.
@@ -359,11 +351,9 @@ def test_lassonet_table_1_others(check, data):
     0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
     by itself.
     """
-    met_again(check, "LN-table-1", data, other)
 
 
 @rows_of("LN-table-2", "Table 2, Appendix C", own)
-@mutants("verdict")
 def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on the 50 features that LassoNet selects have the accuracy
     {figures}.
@@ -376,11 +366,9 @@ def test_lassonet_table_2(check, data):
     m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
     0.03. It is not reproduced if the difference exceeds 3 SE.
     """
-    met_again(check, "LN-table-2", data, own)
 
 
 @rows_of("LN-table-2", "Table 2, Appendix C", other, suffix="-others")
-@mutants("verdict")
 def test_lassonet_table_2_others(check, data):
     """On {title} 50 extremely randomised trees on all features, or on 50 features selected by Fisher's score
     or by principal feature analysis, have these three accuracies: {figures}.
@@ -397,7 +385,6 @@ def test_lassonet_table_2_others(check, data):
     0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
     by itself.
     """
-    met_again(check, "LN-table-2", data, other)
 
 
 # --- all features with three learners ---------------------------------------------------------------------
