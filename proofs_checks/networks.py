@@ -16,21 +16,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from proofs_checks.experiments.networks import report
+from proofs_checks.experiments.networks import report, verdicts
 from proofs_checks.experiments.networks.pieces import FULL, Record, plan_pieces
 from proofs_checks.experiments.networks.printed import NAMES, OWN, TABLES, TITLES
 from proofs_checks.experiments.networks.site import pages
 from proofs_checks.experiments.networks.tables import place, rows
-from proofs_checks.experiments.networks.verdicts import (
-    LEAST_ROWS,
-    LEAST_SEEDS,
-    combine,
-    equal,
-    larger,
-    not_smaller,
-    read_records,
-    summarize,
-)
 from sparselin import plots
 from sparselin.ledger import Verdict, claim, mutants
 
@@ -40,9 +30,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
 SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
 
-RECORDS = read_records(FILE)
-OURS = {row.address: row for row in summarize(RECORDS)}
-CLOCKS = {row.address: row for row in summarize(RECORDS, times=True)}
+RECORDS = verdicts.read_records(FILE)
+OURS = {row.address: row for row in verdicts.summarize(RECORDS)}
+CLOCKS = {row.address: row for row in verdicts.summarize(RECORDS, times=True)}
 BY_PIECE = defaultdict(list)
 for _record in RECORDS:
     _piece = _record.piece
@@ -72,10 +62,11 @@ def by_rule(rule, difference, error):
     the verdicts of two implementations.
     """
     z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
-    if (abs(z) if rule is equal else -z) > 3:
+    if (abs(z) if rule is verdicts.equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
-    clear = z > 2 if rule is larger else z >= 2 if rule is not_smaller else False
-    near = False if rule is larger else (z >= -2 if rule is not_smaller else abs(z) <= 2) and error <= 0.015
+    clear = z > 2 if rule is verdicts.larger else z >= 2 if rule is verdicts.not_smaller else False
+    within = z >= -2 if rule is verdicts.not_smaller else abs(z) <= 2
+    near = rule is not verdicts.larger and within and error <= 0.015
     return Verdict.REPRODUCED if clear or near else Verdict.UNDECIDED
 
 
@@ -202,10 +193,10 @@ class Case(NamedTuple):
         if missing:
             return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
         found = [OURS[address] for address in self.addresses]
-        if min(len(row.values) for row in found) < LEAST_SEEDS:
+        if min(len(row.values) for row in found) < verdicts.LEAST_SEEDS:
             return f"a single seed; {command(*self.addresses[0][:2])}"
         sizes = [size for row in found for size in row.rows]
-        return "unlike numbers of training rows" if min(sizes) < LEAST_ROWS * max(sizes) else ""
+        return "unlike numbers of training rows" if min(sizes) < verdicts.LEAST_ROWS * max(sizes) else ""
 
     @property
     def verdict(self):
@@ -213,13 +204,13 @@ class Case(NamedTuple):
         return (
             Verdict.NEEDS_DATA
             if self.lacking
-            else combine(comparison.verdict for comparison in self.comparisons)
+            else verdicts.combine(comparison.verdict for comparison in self.comparisons)
         )
 
 
 def concluded(cases):
     """Return the verdict on a sentence that makes its statement about every data set of the given cases."""
-    return combine(case.verdict for case in cases)
+    return verdicts.combine(case.verdict for case in cases)
 
 
 def most(cases):
@@ -341,7 +332,7 @@ def main(run=None):
     `run` is the name of the run's file of records; without it, the tables are printed.
     """
     if run is None:
-        sys.stdout.write("\n".join(pages(read_records(FILE)).values()))
+        sys.stdout.write("\n".join(pages(verdicts.read_records(FILE)).values()))
         return
     records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
     if not records:

@@ -5,20 +5,11 @@ Appendices B.1 and B.4, Figures 5 and 9. The sentences about accuracies are in t
 whose module docstring states how a sentence is compared with records.
 """
 
-from proofs_checks import networks
+from proofs_checks import networks, pixels
 from proofs_checks.experiments.networks.printed import NAMES
 from proofs_checks.experiments.networks.verdicts import larger, not_smaller
 from proofs_checks.networks import figure
-from proofs_checks.pixels import (
-    adjacent,
-    clustering,
-    settle_pictures,
-    share_at_distance_one,
-    shares,
-    similarity,
-    supports,
-    touching,
-)
+from proofs_checks.pixels import adjacent, touching
 
 ICLR = "(ICLR, NeurIPS submission)"
 
@@ -32,7 +23,7 @@ def diverse():
         networks.attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")
     ]
     return networks.Case(
-        "mnist", tuple(networks.compared(larger, other, first, of=clustering) for other in others)
+        "mnist", tuple(networks.compared(larger, other, first, of=pixels.clustering) for other in others)
     )
 
 
@@ -55,7 +46,7 @@ def test_diverse_pixels(check):
     the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
     in every comparison, and not reproduced if D < −3 SE in one. There are four comparisons.
     """
-    settle_pictures(check, DIVERSE, figure, adjacent)
+    pixels.settle_pictures(check, DIVERSE, figure, adjacent)
 
 
 def similar():
@@ -66,7 +57,9 @@ def similar():
     """
     pair = networks.on_like_rows("mnist"), networks.attention("paper", "mnist", method=NAMES["SL"])
     words = "share of pixels that touch Sequential LASSO's less that of another seed's"
-    return networks.Case("mnist", (networks.Comparison(not_smaller, pair, lambda: similarity(pair), words),))
+    return networks.Case(
+        "mnist", (networks.Comparison(not_smaller, pair, lambda: pixels.similarity(pair), words),)
+    )
 
 
 SIMILAR = similar()
@@ -91,10 +84,10 @@ def test_similar_pixels(check):
     """
     networks.settle(check, [SIMILAR], figure)
     if not SIMILAR.lacking:
-        ours, theirs = map(supports, SIMILAR.addresses)
+        ours, theirs = map(pixels.supports, SIMILAR.addresses)
         every = [(first, second) for first in ours.values() for second in theirs.values()]
-        check.over(every, lambda pair: networks.close(touching(*pair), share_at_distance_one(*pair)))
-        across, within = shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
+        check.over(every, lambda pair: networks.close(touching(*pair), pixels.share_at_distance_one(*pair)))
+        across, within = pixels.shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
         check.measured(f"{across:.2f} of them, and {within:.2f}")
 
 
@@ -105,7 +98,9 @@ def clumping():
     one_at_a_time, all_at_once = (
         networks.attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64")
     )
-    return networks.Case("mnist", (networks.compared(larger, all_at_once, one_at_a_time, of=clustering),))
+    return networks.Case(
+        "mnist", (networks.compared(larger, all_at_once, one_at_a_time, of=pixels.clustering),)
+    )
 
 
 CLUMPING = clumping()
@@ -125,4 +120,4 @@ def test_clumping_pixels(check):
     the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
     in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
-    settle_pictures(check, CLUMPING, figure, adjacent)
+    pixels.settle_pictures(check, CLUMPING, figure, adjacent)

@@ -56,6 +56,13 @@ class Finding:
     numbers: str
     left_out: int = 0
 
+    @classmethod
+    def count(
+        cls, key: str, panel: str, claim: str, held: Sequence[bool], numbers: str, left_out: int
+    ) -> Finding:
+        """Return the finding that counts the comparisons that hold."""
+        return cls(key, panel, claim, sum(held), len(held), numbers, left_out)
+
     @property
     def verdict(self) -> str:
         """The verdict in words, by the share of comparisons that hold.
@@ -160,30 +167,27 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
     greedy = [error(ours) / error(base) for ours, base in table.pairs("no-reg", "lasso") if error(base) > 0]
     up = [step for name in BASELINES for step in _steps_up([error(s) for s in table.line(name)])]
     return [
-        Finding(
+        Finding.count(
             "regularized",
             panel,
             f"with {what} perturbed, each regularizer's error is below no-reg's",
-            sum(held for _, held in below),
-            len(below),
+            [held for _, held in below],
             f"{_by_method(below)}; median ratio {_median([ratio for _, ratio in regularized])}",
             table.left_out(*((name, "no-reg") for name in REGULARIZERS)),
         ),
-        Finding(
+        Finding.count(
             "greedy",
             panel,
             "no-reg's error is below lasso's",
-            sum(ratio < 1 for ratio in greedy),
-            len(greedy),
+            [ratio < 1 for ratio in greedy],
             f"median ratio {_median(greedy)}",
             table.left_out(("no-reg", "lasso")),
         ),
-        Finding(
+        Finding.count(
             "growth",
             panel,
             "the errors of lasso and no-reg grow with k",
-            sum(up),
-            len(up),
+            up,
             "steps from one k to the next that go up",
             table.left_out(*((name,) for name in BASELINES)),
         ),
@@ -211,22 +215,20 @@ def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
     bound = f"; the smallest possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
     left_out = sum(name in without or base in without for name in REGULARIZERS for base in BASELINES)
     return [
-        Finding(
+        Finding.count(
             "mild",
             panel,
             "the regularizers' errors rise less from the first k to the last than either baseline's",
-            sum(added[name] < added[base] for name, base in pairs),
-            len(pairs),
+            [added[name] < added[base] for name, base in pairs],
             f"last minus first: {', '.join(f'{name} {rise:+.4f}' for name, rise in added.items())}{rest}",
             left_out,
         ),
-        Finding(
+        Finding.count(
             "mild in proportion",
             panel,
             "in proportion: from the first k to the last the regularizers' errors grow by a smaller "
             "factor than either baseline's",
-            sum(factor[name] < factor[base] for name, base in pairs),
-            len(pairs),
+            [factor[name] < factor[base] for name, base in pairs],
             f"last over first: {', '.join(f'{name} ×{rise:.1f}' for name, rise in factor.items())}"
             f"{bound}{rest}",
             left_out,
@@ -243,12 +245,11 @@ def _likeness(table: Table, panel: str, error: Errors) -> Finding:
         if len(ours) == len(REGULARIZERS) and ("no-reg", k) in table.at:
             held.append(max(ours) - min(ours) < error(table.at["no-reg", k]) - max(ours))
             spread.append(max(ours) / min(ours))
-    return Finding(
+    return Finding.count(
         "alike",
         panel,
         f"the choice of the regularizer matters little: {count} differ less from each other than from no-reg",
-        sum(held),
-        len(held),
+        held,
         f"largest over smallest of {count}: median {_median(spread)}",
         table.left_out((*REGULARIZERS, "no-reg")),
     )
@@ -266,12 +267,11 @@ def _diversity(table: Table, name: str) -> list[Finding]:
         f"{base} {min(line):.3f} to {max(line):.3f}" for base, line in lines.items() if len(line)
     )
     return [
-        Finding(
+        Finding.count(
             "diverse",
             panels()[name],
             f"{name} is more diverse than lasso and than no-reg",
-            sum(held for _, held in above),
-            len(above),
+            [held for _, held in above],
             "; ".join(filter(None, (_by_method(above), ranges))),
             table.left_out(*((name, base) for base in BASELINES)),
         ),
@@ -287,7 +287,7 @@ def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Findi
     up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
-    return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}", left_out)
+    return Finding.count(f"trend {name}", panel, claim, up, f"steps up{ends}", left_out)
 
 
 def _fit(table: Table, refitted: bool) -> Finding:

@@ -273,20 +273,16 @@ def noise_errors(
     α' are the coefficients for perturbed data. The two results are for noise in y and for noise in X; each
     maps the strength σ of the noise to the errors of all repeats.
     """
-    X_S, y = design.X[:, S], design.y
+    X_S, y, sigmas = design.X[:, S], design.y, settings.all_sigmas()
     alpha = np.linalg.lstsq(X_S, y, rcond=None)[0]
-    target: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
-    features: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
-    for repeat in range(settings.repeats):
-        eta, E = noise(settings.seed, repeat, *design.X.shape)
-        for sigma in target:
-            moved = np.linalg.lstsq(X_S, y + sigma * eta, rcond=None)[0]
-            target[sigma].append(float(np.linalg.norm(moved - alpha)))
-            moved = np.linalg.lstsq(X_S + sigma * E[:, S], y, rcond=None)[0]
-            features[sigma].append(float(np.linalg.norm(moved - alpha)))
+    drawn = [noise(settings.seed, repeat, *design.X.shape) for repeat in range(settings.repeats)]
+
+    def error(X: FloatArray, y: FloatArray) -> float:
+        return float(np.linalg.norm(np.linalg.lstsq(X, y, rcond=None)[0] - alpha))
+
     return (
-        {sigma: tuple(errors) for sigma, errors in target.items()},
-        {sigma: tuple(errors) for sigma, errors in features.items()},
+        {sigma: tuple(error(X_S, y + sigma * eta) for eta, _ in drawn) for sigma in sigmas},
+        {sigma: tuple(error(X_S + sigma * E[:, S], y) for _, E in drawn) for sigma in sigmas},
     )
 
 

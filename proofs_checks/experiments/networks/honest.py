@@ -34,17 +34,9 @@ from proofs_checks.experiments.networks.protocol import (
     sets_of,
     sizes_below,
 )
+from sparselin.neural import training
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import (
-    Plan,
-    Rows,
-    backward,
-    check_finite_loss,
-    cross_entropy,
-    make_plan,
-    seeded,
-)
 from sparselin.validation import check_count
 
 
@@ -223,19 +215,19 @@ def fit(
     ValueError : a number is out of its range.
     NonFiniteLoss : the loss is NaN or infinite; the message has the number of the step.
     """
-    plan = make_plan(1, batch_size, learning_rate)
+    plan = training.make_plan(1, batch_size, learning_rate)
     check_count(steps, "steps", 1)
     check_count(patience, "patience", 1)
     train, judge, test = (_columns(X, support) for X in (sets.X, sets.X_val, sets.X_test))
-    rows = Rows(train, torch.from_numpy(np.asarray(sets.y, np.int64)))
+    rows = training.Rows(train, torch.from_numpy(np.asarray(sets.y, np.int64)))
     target = torch.from_numpy(np.asarray(sets.y_val, np.int64))
     best, kept = Fit(0.0, 0.0, np.inf, 0), {}
-    with seeded(seed) as generator:
+    with training.seeded(seed) as generator:
         network = mlp(train.shape[1], hidden, sets.classes, dtype=train.dtype)
         for step in _steps(network, rows, plan, steps, generator):
             output = _outputs(network, judge)
-            loss = float(cross_entropy(output, target).mean())
-            check_finite_loss(loss, f"training on the picks, step {step}, the validation rows")
+            loss = float(training.cross_entropy(output, target).mean())
+            training.check_finite_loss(loss, f"training on the picks, step {step}, the validation rows")
             if loss < best.loss:
                 best = Fit(0.0, _accuracy(output, sets.y_val), loss, step)
                 kept = copy.deepcopy(network.state_dict())
@@ -246,7 +238,7 @@ def fit(
 
 
 def _steps(
-    network: nn.Module, rows: Rows, plan: Plan, steps: int, generator: torch.Generator
+    network: nn.Module, rows: training.Rows, plan: training.Plan, steps: int, generator: torch.Generator
 ) -> Iterator[int]:
     """Train the network by Adam on batches, and yield the number of steps after each EVERY steps and at the
     end.
@@ -255,7 +247,9 @@ def _steps(
     while done < steps:
         for batch in rows.batches(plan.batch_size, generator):
             optimizer.zero_grad()
-            backward(network, batch, cross_entropy, f"training on the picks, step {done + 1}")
+            training.backward(
+                network, batch, training.cross_entropy, f"training on the picks, step {done + 1}"
+            )
             optimizer.step()
             done += 1
             if done % EVERY == 0 or done == steps:

@@ -165,7 +165,7 @@ def _of_methods(
     """
     printed = dict(zip(SMALL, figures[TITLES[data]], strict=True))
     for name in names:
-        yield _network(table, study, data, NAMES[name], 50, setting, *printed[name], RUNS)
+        yield _network((table, study, data, NAMES[name], 50, setting), *printed[name], RUNS)
 
 
 def _table_3(data: str) -> Iterator[Printed]:
@@ -174,7 +174,7 @@ def _table_3(data: str) -> Iterator[Printed]:
     The figures that this table takes from LassoNet's paper are left out.
     """
     d = TABLE_1[TITLES[data]][1]
-    yield _network("SA-table-3", "paper", data, ALL, d, "", TABLE_3[TITLES[data]][1], None)
+    yield _network(("SA-table-3", "paper", data, ALL, d, ""), TABLE_3[TITLES[data]][1], None)
 
 
 def _table_6(data: str) -> Iterator[Printed]:
@@ -195,7 +195,7 @@ def _of_settings(
 ) -> Iterator[Printed]:
     """Yield the figures that Sequential Attention's Tables 9 and 10 print for its settings on a data set."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
-        yield _network(table, study, data, NAMES["SA"], k, setting, mean, std)
+        yield _network((table, study, data, NAMES["SA"], k, setting), mean, std)
 
 
 def _lassonet(
@@ -223,22 +223,14 @@ def _anchors(data: str) -> Iterator[Printed]:
 
 
 def _network(
-    table: str,
-    study: str,
-    data: str,
-    method: str,
-    k: int,
-    setting: str,
-    mean: int,
-    std: int | None,
-    runs: int = 1,
+    address: tuple[str, str, str, str, int, str], mean: int, std: int | None, runs: int = 1
 ) -> Printed:
-    """Return a printed figure of Sequential Attention's network; `mean` and `std` are given in
-    thousandths.
+    """Return a printed figure of Sequential Attention's network.
+
+    address : the table, study, data set, method, k and setting. `mean` and `std` are given in thousandths.
     """
-    deviation = None if std is None else std / 1000
-    sizes = attention_rows(data)
-    return Printed(table, study, data, method, k, setting, "network", mean / 1000, deviation, *sizes, runs)
+    deviation, sizes = None if std is None else std / 1000, attention_rows(address[2])
+    return Printed(*address, "network", mean / 1000, deviation, *sizes, runs)
 
 
 _COUNTS = tuple(str(2**i) for i in range(7))
