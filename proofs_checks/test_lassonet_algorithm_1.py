@@ -30,27 +30,14 @@ from fractions import Fraction
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.exact_prox import (
-    SMALL,
-    Feature,
-    agree,
-    computed,
-    computed_is,
-    feature,
-    features,
-    inner,
-    minimiser,
-    network,
-    relu,
-    sign,
-    soft,
-)
+from proofs_checks import exact_prox as prox
+from proofs_checks.exact_prox import minimiser
 from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
 
 def residual(A, c, x):
     """Return the vector Ax − c."""
-    return [inner(row, x) - e for row, e in zip(A, c, strict=True)]
+    return [prox.inner(row, x) - e for row, e in zip(A, c, strict=True)]
 
 
 def loss(A, c, x):
@@ -60,7 +47,7 @@ def loss(A, c, x):
 
 def gradient(A, c, x):
     """Return the gradient Aᵀ(Ax − c) of ½‖Ax − c‖²."""
-    return [inner(column, residual(A, c, x)) for column in zip(*A, strict=True)]
+    return [prox.inner(column, residual(A, c, x)) for column in zip(*A, strict=True)]
 
 
 def small_step(A):
@@ -86,15 +73,15 @@ def step(x, g, K, alpha, lam, M):
     x has the weights (θ_j, W_j1, …, W_jK) of all features, and g the gradient of the loss.
     """
     moved = [a - alpha * b for a, b in zip(x, g, strict=True)]
-    proxes = [minimiser(Feature(v, tuple(u), alpha * lam, M)) for v, *u in split(moved, K)]
+    proxes = [minimiser(prox.Feature(v, tuple(u), alpha * lam, M)) for v, *u in split(moved, K)]
     return [a for b, z in proxes for a in (b, *z)]
 
 
 @st.composite
 def losses(draw, length, rows=3):
     """Draw an integer matrix A and an integer vector c, for the loss ½‖Ax − c‖² in ℝ^length."""
-    A = draw(st.lists(st.lists(SMALL, min_size=length, max_size=length), min_size=1, max_size=rows))
-    return A, draw(st.lists(SMALL, min_size=len(A), max_size=len(A)))
+    A = draw(st.lists(st.lists(prox.SMALL, min_size=length, max_size=length), min_size=1, max_size=rows))
+    return A, draw(st.lists(prox.SMALL, min_size=len(A), max_size=len(A)))
 
 
 @st.composite
@@ -104,10 +91,10 @@ def quadratics(draw):
 
     The loss is ½‖Ax − c‖² with integers A and c.
     """
-    problem = draw(features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
+    problem = draw(prox.features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
     v, u, lam, M, _ = problem
-    u = [sign(x) * min(abs(x), M * abs(v)) for x in u]
-    return feature(v, u, lam, M), *draw(losses(1 + len(u)))
+    u = [prox.sign(x) * min(abs(x), M * abs(v)) for x in u]
+    return prox.feature(v, u, lam, M), *draw(losses(1 + len(u)))
 
 
 @claim("LN-alg-1-step", "Algorithm 1, line 9; section 4.2", "proof, exact, float", HOLDS)
@@ -141,14 +128,14 @@ def test_a_step_minimises_the_model_and_descends(check):
         proximal = problem._replace(v=v, u=tuple(u), lam=alpha * lam)
         b, z = minimiser(proximal)
         moved = [y - a for y, a in zip([b, *z], x, strict=True)]
-        model = inner(g, moved) + inner(moved, moved) / (2 * alpha) + lam * abs(b)
-        square = alpha * inner(g, g) / 2
+        model = prox.inner(g, moved) + prox.inner(moved, moved) / (2 * alpha) + lam * abs(b)
+        square = alpha * prox.inner(g, g) / 2
         before, after = loss(A, c, x), loss(A, c, [b, *z]) + lam * abs(b)
         return (
             g == [slope(A, c, x, k) for k in range(len(x))]
             and model + square == proximal.objective(b, z) / alpha
             and after <= before + model <= before + lam * abs(problem.v)
-            and computed_is(proximal, b, z)
+            and prox.computed_is(proximal, b, z)
         )
 
     check.forall(quadratics(), descends)
@@ -169,18 +156,18 @@ def test_what_a_step_takes_off(check):
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(1 + M·K)·(|θ| + λ + (1 + M)‖W‖₁).
     """
-    grown = feature(0, [1], 0, 1)
+    grown = prox.feature(0, [1], 0, 1)
     check.over([grown], lambda problem: minimiser(problem) == (Fraction(1, 2), [Fraction(1, 2)]))
 
     def falls_by_lambda(problem):
         v, u, lam, M, _ = problem
-        expected = soft(weight([v, *u], M), lam)
+        expected = prox.soft(weight([v, *u], M), lam)
         b, z = minimiser(problem)
-        theta, W = computed(problem)
-        close = agree([weight([theta, *W], M)], [expected], (1 + M * len(u)) * problem.size)
+        theta, W = prox.computed(problem)
+        close = prox.agree([weight([theta, *W], M)], [expected], (1 + M * len(u)) * problem.size)
         return weight([b, *z], M) == expected and close
 
-    check.forall(features(), falls_by_lambda)
+    check.forall(prox.features(), falls_by_lambda)
 
 
 @st.composite
@@ -191,7 +178,7 @@ def trained(draw):
     There are one or two features and at most two units. x need not satisfy LassoNet's constraint.
     """
     K, d = draw(st.integers(0, 2)), draw(st.integers(1, 2))
-    x = [Fraction(a) for a in draw(st.lists(SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
+    x = [Fraction(a) for a in draw(st.lists(prox.SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
     eps, B = draw(st.sampled_from([Fraction(1, 2), 1])), draw(st.integers(1, 2))
     return x, K, draw(losses(d * (1 + K))), eps, B
 
@@ -318,14 +305,14 @@ def backpropagation(theta, W, out, data):
     The derivative of relu at 0 counts as 0.
     """
     passes = [
-        (x, network(theta, W, out, x) - y, [inner(column, x) for column in zip(*W, strict=True)])
+        (x, prox.network(theta, W, out, x) - y, [prox.inner(column, x) for column in zip(*W, strict=True)])
         for x, y in data
     ]
     inputs, units = range(len(theta)), range(len(out))
     return (
         [sum(r * x[j] for x, r, _ in passes) for j in inputs],
         [[sum(r * out[k] * (h[k] > 0) * x[j] for x, r, h in passes) for k in units] for j in inputs],
-        [sum(r * relu(h[k]) for _, r, h in passes) for k in units],
+        [sum(r * prox.relu(h[k]) for _, r, h in passes) for k in units],
     )
 
 
@@ -338,14 +325,14 @@ def penalised_at(t, lam):
 
     The first layer is W = (t, −t), and the outgoing weights are 1.
     """
-    return sum((network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
+    return sum((prox.network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
 
 
 @st.composite
 def networks_at_zero(draw):
     """Draw data points with two features, and the outgoing weights of one to three hidden units."""
-    point = st.tuples(st.lists(SMALL, min_size=2, max_size=2), SMALL)
-    return draw(st.lists(point, min_size=1, max_size=4)), draw(st.lists(SMALL, min_size=1, max_size=3))
+    point = st.tuples(st.lists(prox.SMALL, min_size=2, max_size=2), prox.SMALL)
+    return draw(st.lists(point, min_size=1, max_size=4)), draw(st.lists(prox.SMALL, min_size=1, max_size=3))
 
 
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
@@ -378,7 +365,7 @@ def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
         for lam in (4, 4, 1, 1, Fraction(1, 4), Fraction(1, 4)):
             alpha, (g, G, g_out) = small_step(A), backpropagation(theta, W, out, data)
             slopes = gradient(A, y, theta)
-            lasso = [soft(t - alpha * s, alpha * lam) for t, s in zip(theta, slopes, strict=True)]
+            lasso = [prox.soft(t - alpha * s, alpha * lam) for t, s in zip(theta, slopes, strict=True)]
             rows = split(step(flat(theta, W), flat(g, G), K, alpha, lam, Fraction(1)), K)
             theta, W = [row[0] for row in rows], [row[1:] for row in rows]
             if theta != lasso or any(map(any, W)) or any(g_out):

@@ -28,31 +28,18 @@ from fractions import Fraction
 from hypothesis import assume
 
 import sparselin as sl
-from proofs_checks.exact_prox import (
-    agree,
-    at_length,
-    best_length,
-    computed,
-    computed_is,
-    divides_by_zero,
-    feature,
-    features,
-    levels,
-    minimiser,
-    search,
-    sign,
-    soft,
-)
+from proofs_checks import exact_prox as prox
+from proofs_checks.exact_prox import levels
 from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
-def algorithm_2(problem, sign_of_theta=sign):
+def algorithm_2(problem, sign_of_theta=prox.sign):
     """Return the result (θ̃, W̃) of Algorithm 2 as printed, for one feature.
 
     M = 0 raises ZeroDivisionError.
     """
-    w = levels(problem)[search(problem)[0]]
-    return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
+    w = levels(problem)[prox.search(problem)[0]]
+    return w / problem.M * sign_of_theta(problem.v), [prox.sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
@@ -61,7 +48,7 @@ def corrected(problem):
     The sign of θ = 0 is read as 1. For M = 0, θ is soft-thresholded, and W̃ = 0.
     """
     if problem.M == 0:
-        return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
+        return prox.soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
     return algorithm_2(problem, lambda x: -1 if x < 0 else 1)
 
 
@@ -83,25 +70,25 @@ def test_hier_prox_returns_the_global_minimum(check):
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
-    problem = feature(0, [1], 0, 1)
+    problem = prox.feature(0, [1], 0, 1)
     b, z = algorithm_2(problem)
     check.refutes(
         b == 0 and z == [Fraction(1, 2)] and not problem.feasible(b, z),
         f"{problem}: returns b = 0 with W = ½ > M|b|; the minimum ¼ is at b = ±½, W = ½",
     )
     check.refutes(
-        divides_by_zero(algorithm_2, feature(2, [1], 1, 0)),
+        prox.divides_by_zero(algorithm_2, prox.feature(2, [1], 1, 0)),
         "θ = 2, W = (1), λ = 1, M = 0: line 8 is 0/0; the minimum is at b = 1, W = 0",
     )
 
     def is_the_global_minimum(problem):
         b, z = corrected(problem)
-        t = best_length(problem)
+        t = prox.best_length(problem)
         as_printed = problem.M == 0 or problem.v == 0 or algorithm_2(problem) == (b, z)
-        least = problem.feasible(b, z) and problem.objective(b, z) == at_length(problem, t)
-        return least and abs(b) == t and computed_is(problem, b, z) and as_printed
+        least = problem.feasible(b, z) and problem.objective(b, z) == prox.at_length(problem, t)
+        return least and abs(b) == t and prox.computed_is(problem, b, z) and as_printed
 
-    check.forall(features(), is_the_global_minimum)
+    check.forall(prox.features(), is_the_global_minimum)
 
 
 @claim("LN-alg-2-search", "Algorithm 2, line 7", "proof, exact", HOLDS)
@@ -119,11 +106,11 @@ def test_the_search_ends_and_all_hits_agree(check):
     several = []
 
     def one_value(problem):
-        w, found = levels(problem), search(problem)
+        w, found = levels(problem), prox.search(problem)
         several.append(len(found) > 1)
-        return found and all(w[m] == problem.M * best_length(problem) for m in found)
+        return found and all(w[m] == problem.M * prox.best_length(problem) for m in found)
 
-    check.forall(features(), one_value)
+    check.forall(prox.features(), one_value)
     check.measured(
         f"several m's satisfy line 7 in {sum(several)} of {len(several)} features of small integers"
     )
@@ -144,15 +131,15 @@ def test_problem_3_is_not_convex(check):
 
     def midpoint_is_infeasible(problem):
         problem = problem._replace(v=Fraction(0))
-        b, z = computed(problem)
+        b, z = prox.computed(problem)
         assume(b != 0)
         here, there = problem.objective(b, z), problem.objective(-b, z)
-        minimum = at_length(problem, best_length(problem))
+        minimum = prox.at_length(problem, prox.best_length(problem))
         optimal = here == there and abs(here - minimum) <= Fraction(1, 2**40) * minimum
         ends = problem.feasible(b, z) and problem.feasible(-b, z)
         return optimal and ends and not problem.feasible(Fraction(0), z)
 
-    check.forall(features(multipliers=(Fraction(1, 2), 1, 2, 3)), midpoint_is_infeasible)
+    check.forall(prox.features(multipliers=(Fraction(1, 2), 1, 2, 3)), midpoint_is_infeasible)
 
 
 @claim("LN-sec-4.2-decomposable", "section 4.2; Appendix B", "exact, float", HOLDS)
@@ -173,8 +160,9 @@ def test_the_problem_decomposes_across_features(check):
         theta, W = [float(row.v) for row in rows], [[float(x) for x in row.u] for row in rows]
         together = sl.hier_prox(theta, W, lam=problem.lam, M=problem.M)
         return all(
-            computed(row) == (theta_j, W_j.tolist()) and agree([theta_j], minimiser(row)[:1], row.size)
+            prox.computed(row) == (theta_j, W_j.tolist())
+            and prox.agree([theta_j], prox.minimiser(row)[:1], row.size)
             for row, theta_j, W_j in zip(rows, together.theta, together.W, strict=True)
         )
 
-    check.forall(features(), rows_alone)
+    check.forall(prox.features(), rows_alone)

@@ -27,18 +27,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.exact_prox import (
-    agree,
-    at_length,
-    best_length,
-    divides_by_zero,
-    feature,
-    features,
-    levels,
-    search,
-    sign,
-    soft,
-)
+from proofs_checks import exact_prox as prox
 from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 # Integer vectors with an integer norm.
@@ -57,7 +46,7 @@ DIRECTIONS = {
 @st.composite
 def groups(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3)):
     """Draw a vector θ_j with a rational norm, and weights W_j, λ and M, as a `Feature` with v = ‖θ_j‖."""
-    problem = draw(features(multipliers=multipliers, least_v=0))
+    problem = draw(prox.features(multipliers=multipliers, least_v=0))
     direction = draw(st.sampled_from(list(DIRECTIONS)))
     return problem, [problem.v * Fraction(x, DIRECTIONS[direction]) for x in direction]
 
@@ -67,8 +56,9 @@ def algorithm_4(problem, theta):
 
     θ_j = 0 or M = 0 raises ZeroDivisionError.
     """
-    w = levels(problem)[search(problem)[0]]
-    return [1 / problem.M * w * (x / problem.v) for x in theta], [sign(x) * min(w, abs(x)) for x in problem.u]
+    w = prox.levels(problem)[prox.search(problem)[0]]
+    b = [1 / problem.M * w * (x / problem.v) for x in theta]
+    return b, [prox.sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem, theta):
@@ -79,7 +69,7 @@ def corrected(problem, theta):
     """
     norm = problem.v
     if problem.M == 0:
-        length = soft(norm, problem.lam)
+        length = prox.soft(norm, problem.lam)
         return [length * (x / norm if norm else 0) for x in theta], [Fraction(0)] * len(problem.u)
     if norm == 0:  # S_{λ+1}(1 + x) = S_λ(x)
         scalar, W = algorithm_4(problem._replace(v=Fraction(1), lam=problem.lam + 1), [Fraction(1)])
@@ -98,7 +88,7 @@ def value(problem, theta, b, W):
     The length ‖b‖ in the penalty is taken to be the optimal one.
     """
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
-    return squared(off) / 2 + problem.lam * best_length(problem)
+    return squared(off) / 2 + problem.lam * prox.best_length(problem)
 
 
 def computed(problem, theta):
@@ -122,24 +112,26 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 
     Tolerance: The result of sl.group_hier_prox may be off by 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁).
     """
-    problem, without = feature(0, [1], 0, 1), feature(5, [1], 1, 0)
+    problem, without = prox.feature(0, [1], 0, 1), prox.feature(5, [1], 1, 0)
     check.refutes(
-        divides_by_zero(algorithm_4, problem, [Fraction(0)] * 2) and best_length(problem) == Fraction(1, 2),
+        prox.divides_by_zero(algorithm_4, problem, [Fraction(0)] * 2)
+        and prox.best_length(problem) == Fraction(1, 2),
         f"θ_j = (0, 0), {str(problem)[7:]}: line 9 is 0/0, but ‖b*‖ = ½",
     )
     check.refutes(
-        divides_by_zero(algorithm_4, without, [Fraction(3), Fraction(4)]) and best_length(without) == 4,
+        prox.divides_by_zero(algorithm_4, without, [Fraction(3), Fraction(4)])
+        and prox.best_length(without) == 4,
         "θ_j = (3, 4), W = (1), λ = 1, M = 0: 1/M, but b* = (12/5, 16/5)",
     )
 
     def is_the_global_minimum(drawn):
         problem, theta = drawn
         b, W = corrected(problem, theta)
-        t = best_length(problem)
+        t = prox.best_length(problem)
         feasible = squared(b) == t**2 and all(abs(z) <= problem.M * t for z in W)
-        least = value(problem, theta, b, W) == at_length(problem, t)
+        least = value(problem, theta, b, W) == prox.at_length(problem, t)
         found_b, found_W = computed(problem, theta)
-        return feasible and least and agree([*found_b, *found_W], [*b, *W], problem.size)
+        return feasible and least and prox.agree([*found_b, *found_W], [*b, *W], problem.size)
 
     check.forall(groups(), is_the_global_minimum)
 
@@ -163,7 +155,7 @@ def test_features_are_rows_and_not_coordinates(check):
 
     Tolerance: Zeros are compared exactly.
     """
-    b, _ = corrected(feature(5, [1], 1, 1), [Fraction(3), Fraction(4)])
+    b, _ = corrected(prox.feature(5, [1], 1, 1), [Fraction(3), Fraction(4)])
     check.refutes(
         sum(x != 0 for x in b) == 2,
         "d = 1, p = 2, θ_1 = (3, 4), W_1 = (1), λ = 1, M = 1: two coordinates are left of one feature",
@@ -187,7 +179,7 @@ def levels_of_line_6(problem, entries):
     S_λ is soft-thresholding.
     """
     v, _, lam, M, _ = problem
-    return [M / (1 + m * M**2) * soft(v + M * sum(entries[:m]), lam) for m in range(len(entries) + 1)]
+    return [M / (1 + m * M**2) * prox.soft(v + M * sum(entries[:m]), lam) for m in range(len(entries) + 1)]
 
 
 def stops(problem, found):
@@ -225,9 +217,10 @@ def test_line_6_adds_the_largest_entries(check):
 
     Tolerance: The result of sl.group_hier_prox may be off by 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁).
     """
-    problem = feature(1, [1, 3], 1, 1)
+    problem = prox.feature(1, [1, 3], 1, 1)
     check.refutes(
-        stops(problem, levels_of_line_6(problem, problem.u)) == [] and best_length(problem) == Fraction(3, 2),
+        stops(problem, levels_of_line_6(problem, problem.u)) == []
+        and prox.best_length(problem) == Fraction(3, 2),
         "‖θ_j‖ = 1, W_j = (1, 3), λ = 1, M = 1: the levels 0, 1/2, 4/3, and line 8 stops at none; ‖b*‖ = 3/2",
     )
 
@@ -237,8 +230,8 @@ def test_line_6_adds_the_largest_entries(check):
         at = stops(problem, found)
         lengths = {found[m] / problem.M for m in at}
         b, _ = computed(problem, theta)
-        direction = [best_length(problem) * x / problem.v for x in theta]
-        return lengths == {best_length(problem)} and agree(b, direction, problem.size)
+        direction = [prox.best_length(problem) * x / problem.v for x in theta]
+        return lengths == {prox.best_length(problem)} and prox.agree(b, direction, problem.size)
 
     check.forall(
         groups(multipliers=(Fraction(1, 2), 1, 2, 3)).filter(lambda drawn: drawn[0].v > 0),

@@ -23,24 +23,12 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.exact_prox import (
-    EPS,
-    SMALL,
-    agree,
-    computed,
-    feature,
-    features,
-    fractions,
-    inner,
-    minimiser,
-    network,
-    relu,
-    soft,
-)
+from proofs_checks import exact_prox as prox
+from proofs_checks.exact_prox import network
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 POWERS = st.integers(0, 60).map(lambda k: 2**k)
-POINT = SMALL.map(Fraction)
+POINT = prox.SMALL.map(Fraction)
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
@@ -100,24 +88,24 @@ def test_zero_theta_is_no_feature(check):
         problem = problem._replace(u=(problem.u * K + (Fraction(0),) * K)[:K])
         start = [float(problem.v), 0.0, 1.0], [list(map(float, problem.u)), [0.0] * K, [1.0] * K]
         step = sl.hier_prox(*start, lam=problem.lam, M=M)
-        theta, W = fractions(step.theta), [fractions(row) for row in step.W]
+        theta, W = prox.fractions(step.theta), [prox.fractions(row) for row in step.W]
         x = [*point, ONE]
         values = {network(theta, W, out, x)}
         for j in np.flatnonzero(step.theta == 0):
             values.add(network(theta, W, out, [a + 5 * (i == j) for i, a in enumerate(x)]))
-        linear = network(theta, W, [Fraction(0)] * K, x) == inner(theta, x)
-        right = agree(theta[:1], minimiser(problem)[:1], K * problem.size)
+        linear = network(theta, W, [Fraction(0)] * K, x) == prox.inner(theta, x)
+        right = prox.agree(theta[:1], prox.minimiser(problem)[:1], K * problem.size)
         return within(theta, W, M) and right and len(values) == 1 and theta[1] == 0 and linear
 
-    check.forall(st.tuples(features(), networks(), st.tuples(POINT, POINT)), unused)
+    check.forall(st.tuples(prox.features(), networks(), st.tuples(POINT, POINT)), unused)
 
 
 @st.composite
 def lasso_solutions(draw):
     """Draw integers X, y, β and λ such that β is a solution of min ½‖y − Xβ‖² + λ‖β‖₁."""
     n, d = draw(st.integers(1, 4)), draw(st.integers(1, 5))
-    X = np.array(draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
-    r = np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
+    X = np.array(draw(st.lists(st.lists(prox.SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
+    r = np.array(draw(st.lists(prox.SMALL, min_size=n, max_size=n)))
     c = X.T @ r
     lam = int(np.abs(c).max())
     assume(lam > 0)
@@ -202,22 +190,22 @@ def test_as_M_grows(check):
         "skip layer and no penalty has loss 0, one without skip layer ½",
     )
     check.refutes(
-        {computed(feature(2, [1], 1, 2**k))[0] for k in range(0, 1000, 50)} == {1},
+        {prox.computed(prox.feature(2, [1], 1, 2**k))[0] for k in range(0, 1000, 50)} == {1},
         "the proximal step at θ = 2, W = (1), λ = 1: b = 1, not 2, for all M ≥ 1",
     )
 
     def in_the_limit(drawn):
         problem, M = drawn
         v, u, lam, _, _ = problem
-        b, z = computed(problem._replace(M=Fraction(M)))
-        top, limit = max(map(abs, u), default=Fraction(0)), abs(soft(v, lam))
-        slack = 16 * EPS * problem._replace(M=ONE).size
+        b, z = prox.computed(problem._replace(M=Fraction(M)))
+        top, limit = max(map(abs, u), default=Fraction(0)), abs(prox.soft(v, lam))
+        slack = 16 * prox.EPS * problem._replace(M=ONE).size
         lowered = sum(abs(x) - abs(y) for x, y in zip(u, z, strict=True))
         tends = limit - slack <= abs(b) <= max(limit, top / M) + slack
         keeps = lowered <= (top / M + lam) / M + len(u) * slack
         return tends and keeps and (M * limit < top or (abs(b) == limit and lowered == 0))
 
-    check.forall(st.tuples(features(), POWERS), in_the_limit)
+    check.forall(st.tuples(prox.features(), POWERS), in_the_limit)
 
 
 def fits_the_modulus(theta, M):
@@ -273,9 +261,9 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
         x = [a[: len(theta)] for a in x]
         scaled, outgoing = rescaled(theta, W, out, M)
         values = [network(theta, W, out, a) for a in x]
-        hidden = [relu(inner(column, x[0])) for column in zip(*W, strict=True)]
+        hidden = [prox.relu(prox.inner(column, x[0])) for column in zip(*W, strict=True)]
         same = [network(theta, scaled, outgoing, a) for a in x] == values
-        return within(theta, scaled, M) and same and values[0] == inner([*theta, *out], [*x[0], *hidden])
+        return within(theta, scaled, M) and same and values[0] == prox.inner([*theta, *out], [*x[0], *hidden])
 
     multiples = st.sampled_from([Fraction(1, 100), HALF, ONE, Fraction(10)])
     deltas = st.sampled_from([Fraction(1, 1000), Fraction(-1, 7)])

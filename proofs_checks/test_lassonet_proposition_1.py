@@ -30,23 +30,13 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from proofs_checks.exact_prox import (
-    Feature,
-    agree,
-    at_length,
-    best_length,
-    best_z,
-    computed,
-    feature,
-    features,
-    sign,
-    soft,
-)
+from proofs_checks import exact_prox as prox
+from proofs_checks.exact_prox import at_length, best_length, best_z
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 APPENDIX = "Appendix B, Proposition 1"
 HALF = Fraction(1, 2)
-PENALISED = features(multipliers=(HALF, 1, 2, 3), lam_bars=(0, 0, HALF, 1, 2), least_v=1)
+PENALISED = prox.features(multipliers=(HALF, 1, 2, 3), lam_bars=(0, 0, HALF, 1, 2), least_v=1)
 
 
 def ordered(problem):
@@ -61,7 +51,7 @@ def threshold(problem, s):
     """
     if s == 0:
         return Fraction(10**9)
-    return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
+    return prox.soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
 
 
 def a(problem, s):
@@ -186,7 +176,7 @@ def gaussian(rng, lam_bar):
     M = 1.
     """
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
-    return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
+    return prox.Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
@@ -221,7 +211,7 @@ def test_which_s_gives_the_optimum(check):
     problems some s > s_max satisfies the printed condition although its b_s is not optimal; for λ̄ = 1 in
     nearly half of the problems. For v = 0 there are several optimal b, and an implementation must choose one.
     """
-    tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
+    tie, below, zero = prox.feature(1, [1], 0, 1), prox.feature(1, [0], 0, 1, 2), prox.feature(0, [1], 0, 1)
     check.refutes(
         solutions_of_7(tie) == [0, 1] and length(tie, 0) == length(tie, 1) == 1,
         f"{tie}: s = 0 and s = 1 are both in their intervals (b = 1)",
@@ -261,12 +251,12 @@ def test_the_optimal_W(check):
     def clipped_and_thresholded(problem):
         u, w, lam_bar = problem.u, problem.M * best_length(problem), problem.lam_bar
         W = [best_z(x, w, lam_bar) for x in u]
-        without = problem._replace(u=tuple(soft(x, lam_bar) for x in u), lam_bar=Fraction(0))
-        printed = [sign(x) * min(w, abs(soft(x, lam_bar))) for x in u] == W
+        without = problem._replace(u=tuple(prox.soft(x, lam_bar) for x in u), lam_bar=Fraction(0))
+        printed = [prox.sign(x) * min(w, abs(prox.soft(x, lam_bar))) for x in u] == W
         same_length = best_length(without) == best_length(problem)
-        return printed and same_length and agree(computed(without)[1], W, problem.size)
+        return printed and same_length and prox.agree(prox.computed(without)[1], W, problem.size)
 
-    check.forall(features(lam_bars=(0, HALF, 1, 2)), clipped_and_thresholded)
+    check.forall(prox.features(lam_bars=(0, HALF, 1, 2)), clipped_and_thresholded)
 
 
 @claim("LN-prop-1-h-increases", f"{APPENDIX}, proof of (a): 'h is increasing'", "proof, exact", HOLDS)
@@ -308,7 +298,7 @@ def test_h_decides_half_open_intervals(check):
     claim that only one s satisfies it is false. The s with h(s) ≤ 0 < h(s + 1) is unique, and its b_s is the
     optimum.
     """
-    tie = feature(1, [1], 0, 1)
+    tie = prox.feature(1, [1], 0, 1)
     check.refutes(
         in_interval(tie, 0) and h(tie, 1) == 0,
         f"{tie}: s = 0 is in its interval, but h(1) = 0 is not > 0",
@@ -462,11 +452,11 @@ def test_multipliers_exist(check):
         def at(x):
             z, s = best_z(x, w, lam_bar), max(abs(x) - lam_bar - w, Fraction(0))
             # x − z = (λ̄ + s)g with g a subgradient of |·| at z
-            stationary = x - z == (lam_bar + s) * sign(z) if z else abs(x) <= lam_bar + s
+            stationary = x - z == (lam_bar + s) * prox.sign(z) if z else abs(x) <= lam_bar + s
             return stationary and s * (abs(z) - w) == 0 and abs(z) <= w
 
         return all(map(at, u))
 
-    at_zero = feature(1, [1], 3, 1)
+    at_zero = prox.feature(1, [1], 3, 1)
     check.over([at_zero], lambda problem: best_length(problem) == 0 and multipliers(problem))
-    check.forall(features(lam_bars=(0, HALF, 1, 2)), multipliers)
+    check.forall(prox.features(lam_bars=(0, HALF, 1, 2)), multipliers)
