@@ -139,10 +139,7 @@ CASES: tuple[Case, ...] = (
         {"n": 40, "d": 60, "k": 4, "size": 5},
     ).with_jobs(job("groups/omp", "OMPSelector, groups of 5", entrants.our_groups, checks.selects_groups)),
     Case(
-        "OLS, centred",
-        designs.centred_signal,
-        {"n": 2000, "d": 2000, "k": 20},
-        {"n": 60, "d": 40, "k": 5},
+        "OLS, centred", designs.centred_signal, {"n": 2000, "d": 2000, "k": 20}, {"n": 60, "d": 40, "k": 5}
     ).with_jobs(
         job(
             "ols/centred",
@@ -188,20 +185,14 @@ CASES: tuple[Case, ...] = (
         for n, d, signals, k in ((64, 256, 20000, 10), (100, 1000, 5000, 20))
     ),
     Case(
-        "AR(1) path",
-        designs.ar1_path,
-        {"n": 5000, "d": 1000, "steps": 200},
-        {"n": 60, "d": 30, "steps": 10},
+        "AR(1) path", designs.ar1_path, {"n": 5000, "d": 1000, "steps": 200}, {"n": 60, "d": 30, "steps": 10}
     ).with_jobs(path("ar1", "AR(1)", Goal(entrants.sklearn_path, 4))),
     Case("whole path", designs.whole_path, {"n": 200, "d": 500}, {"n": 15, "d": 30}).with_jobs(
         path("whole", "noise, to λ = 0", Goal(entrants.cvxcla_path, 20))
     ),
     *(
         Case(
-            name,
-            design,
-            dict(zip(OF_DUAL, size, strict=False)),
-            dict(zip(OF_DUAL, toy, strict=False)),
+            name, design, dict(zip(OF_DUAL, size, strict=False)), dict(zip(OF_DUAL, toy, strict=False))
         ).with_jobs(projection(key, words, goals))
         for name, key, words, design, size, toy, goals in (
             ("projection 0.3", "0.3", "signal", SIGNAL, (200, 1000, 0.3, 0.05), (20, 40, 0.3, 0.05), EVEN),

@@ -58,9 +58,9 @@ def column_groups(seed: int, n: int, d: int, k: int, size: int) -> SimpleNamespa
     return SimpleNamespace(X=X, y=y, k=k, groups=groups)
 
 
-def _with_noise(fit: np.ndarray, rough: np.ndarray) -> np.ndarray:
-    """Add noise of a tenth of the length of the fit."""
-    return fit + 0.1 * rough * np.linalg.norm(fit) / np.linalg.norm(rough)
+def _with_noise(fit: np.ndarray, rough: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """Add noise whose length is a share of the length of the fit, by default a tenth."""
+    return fit + share * rough * np.linalg.norm(fit) / np.linalg.norm(rough)
 
 
 def ar1(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
@@ -118,8 +118,7 @@ def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     X = sl.ensembles.ar1(n, d, seed, rho=0.5)[0]
     rng = np.random.default_rng([seed, 1])
     fit = X[:, rng.choice(d, k, replace=False)] @ rng.standard_normal(k)
-    rough = rng.standard_normal(n)
-    return SimpleNamespace(X=X, y=fit + rough * np.linalg.norm(fit) / np.linalg.norm(rough), k=k)
+    return SimpleNamespace(X=X, y=_with_noise(fit, rng.standard_normal(n), 1.0), k=k)
 
 
 def frontier_instance(

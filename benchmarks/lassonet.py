@@ -10,8 +10,10 @@ the second row ours has tol = 0.999, not 0.99, because lassonet's stopping rule 
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +66,7 @@ def path_cost(
     """
     from sparselin.neural import LassoNetSettings
 
-    with _one_thread():
+    with torch_threads(1):
         given = table(data, seed, rows)
         state = _theirs(given, seed, (epochs[0], 0), lambda_seq=[])[0][0].state_dict
         theirs, their_time = _theirs(given, seed, (0, epochs[1]), state, path_multiplier=growth)
@@ -85,7 +87,7 @@ def dense_cost(seed: int, data: str, rows: int, epochs: tuple[int, int]) -> tupl
     """Measure our processor time for the dense network, divided by lassonet's; both have the same epochs."""
     from sparselin.neural import LassoNetSettings
 
-    with _one_thread():
+    with torch_threads(1):
         given = table(data, seed, rows)
         _, their_time = _theirs(given, seed, (epochs[0], 0), lambda_seq=[], patience=None)
         settings = LassoNetSettings(momentum=MOMENTUM, epochs=epochs, patience=None)
@@ -163,16 +165,14 @@ def _objective(given: Table, state: Any, lam: float) -> float:
         return float(loss + lam * network.skip.weight.norm(dim=0).sum())
 
 
-class _one_thread:
-    """A context in which PyTorch has one thread, so that the processor time is that of the work."""
+@contextlib.contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Let PyTorch have this number of threads; with one, the processor time is that of the work."""
+    import torch
 
-    def __enter__(self) -> None:
-        import torch
-
-        self.before = torch.get_num_threads()
-        torch.set_num_threads(1)
-
-    def __exit__(self, *_: object) -> None:
-        import torch
-
-        torch.set_num_threads(self.before)
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lassonet import HIDDEN, _one_thread
+from benchmarks.lassonet import HIDDEN, torch_threads
 
 SIZES = {
     "diabetes": (8, 5, 2),
@@ -189,7 +189,7 @@ def main() -> None:
     say = sys.stdout.write
     say("| data | growth | k | ours | lassonet | difference | holds | our seconds | lassonet's |\n")
     say("|---|---|---|---|---|---|---|---|---|\n")
-    with _one_thread():
+    with torch_threads(1):
         for name in chosen.data:
             for growth in chosen.growth:
                 for line in lines(name, growth, chosen.seeds):

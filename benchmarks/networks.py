@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contest import Outcome
+from benchmarks.lassonet import torch_threads
 from benchmarks.timing import interleave
 
 HIDDEN = 67  # units of the single hidden layer in the papers' networks
@@ -26,7 +27,6 @@ def attention_cost(
     The warm-up counts. The plain loop draws the same batches, without checks and records. The images come
     from `sparselin.datasets`.
     """
-    import torch
     from torch.nn import functional as F
 
     from sparselin.neural import SequentialAttention
@@ -50,15 +50,11 @@ def attention_cost(
     def attention() -> Any:
         return method.fit(batches, epochs=2)
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
+    with torch_threads(threads):
         path, _ = attention(), plain()
         seconds = interleave(
             {"plain": plain, "attention": attention}, runs=15, least_runs=5, pause=0.0, budget=5.0
         )
-    finally:
-        torch.set_num_threads(before)
     ratios = [a / b for a, b in zip(seconds["attention"], seconds["plain"], strict=False)]
     return statistics.median(ratios), Outcome(len(set(path.order)) == k, f"{len(path)} of {d} pixels")
 
