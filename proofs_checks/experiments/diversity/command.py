@@ -86,10 +86,7 @@ def diversity(
     console.print(report.method_table(selections, settings))
     findings = judge(selections, settings)
     console.print(report.findings_table(findings))
-    for line in (
-        *report.headline(design, settings, findings, selections),
-        *report.reading(selections),
-    ):
+    for line in (*report.headline(design, settings, findings, selections), *report.reading(selections)):
         console.print(line, highlight=False)
     command = _command(design, settings)
     index = report.write(output, settings, design, selections, command, seconds, interrupted)

@@ -187,17 +187,10 @@ def sample(images: Images, count: int, seed: int) -> Design:
     y = images.labels[rows].astype(np.float64)
     if not y.any():
         raise ValueError("the labels of all sampled images are 0: sample more images, or use another seed")
-    lengths = np.linalg.norm(X, axis=0)
+    lengths, usage = np.linalg.norm(X, axis=0), (X > 0).mean(axis=0)
+    X, y = X / np.where(lengths > 0, lengths, 1), y / np.linalg.norm(y)
     height, width = images.pixels.shape[1:]
-    usage = (X > 0).mean(axis=0)
-    return Design(
-        images.name,
-        images.note,
-        X / np.where(lengths > 0, lengths, 1),
-        y / np.linalg.norm(y),
-        (height, width),
-        usage,
-    )
+    return Design(images.name, images.note, X, y, (height, width), usage)
 
 
 def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
@@ -210,14 +203,8 @@ def select(design: Design, task: MethodTask, settings: DiversitySettings) -> lis
         order = forward_regression(problem, None, max(ks)).support
         chosen = {k: _Choice(order[:k]) for k in ks}
     else:
-        found = choose_nu_for_each(
-            problem,
-            None,
-            ks,
-            settings.regularizers(max(ks))[task.method],
-            method=REGULARIZERS[task.method].method,
-            refitted=settings.refitted,
-        )
+        f, search = settings.regularizers(max(ks))[task.method], REGULARIZERS[task.method].method
+        found = choose_nu_for_each(problem, None, ks, f, method=search, refitted=settings.refitted)
         chosen = {
             k: _Choice(choice.selection.support, choice.nu, choice.upper, choice.qualifies)
             for k, choice in zip(ks, found, strict=True)

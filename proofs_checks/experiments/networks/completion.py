@@ -136,12 +136,8 @@ def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imp
     Z = np.where(given.train, given.Z, np.nan)[rows]
     best, least = None, np.inf
     for epochs in EPOCHS if scale.epochs >= 1 else EPOCHS[:1]:
-        settings = LassoNetSettings(
-            epochs=(scale.epochs_of(epochs), scale.epochs_of(AT_LAMBDA)),
-            growth=GROWTH,
-            learning_rate=RATE,
-            tol=0.99,
-        )
+        both = scale.epochs_of(epochs), scale.epochs_of(AT_LAMBDA)
+        settings = LassoNetSettings(epochs=both, growth=GROWTH, learning_rate=RATE, tol=0.99)
         found = matrix_completion(
             [max(1, d // 3)] * 2, Z, rounds=scale.epochs_of(ROUNDS), settings=settings, k=smallest, rng=seed
         )
