@@ -80,13 +80,8 @@ def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(
     """
     u = draw(st.lists(st.integers(-4, 4), max_size=max_K))
     lam = Fraction(draw(st.integers(0, 12)), 2)
-    return feature(
-        draw(st.integers(least_v, 6)),
-        u,
-        lam,
-        draw(st.sampled_from(multipliers)),
-        draw(st.sampled_from(lam_bars)),
-    )
+    v, M = draw(st.integers(least_v, 6)), draw(st.sampled_from(multipliers))
+    return feature(v, u, lam, M, draw(st.sampled_from(lam_bars)))
 
 
 def fractions(row: Iterable) -> list[Fraction]:

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 from hypothesis import strategies as st
 
-from proofs_checks.rational import off, rational
+from proofs_checks.rational import inner, off, rational
 
 Table = Sequence[Any]
 
@@ -188,11 +188,6 @@ def identity(n: int) -> fmpq_mat:
     return fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
-def norm2(v: fmpq_mat) -> fmpq:
-    """Return the squared length ‖v‖² of a column of rational numbers."""
-    return (v.transpose() * v)[0, 0]
-
-
 def is_psd(A: fmpq_mat) -> bool:
     """Return whether a symmetric rational matrix is positive semidefinite.
 
@@ -235,7 +230,8 @@ def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     columns.
     """
     b = rational(y)
-    return 1 - norm2(off(rational(X), list(S), b)) / norm2(b)
+    r = off(rational(X), list(S), b)
+    return 1 - inner(r, r) / inner(b, b)
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:

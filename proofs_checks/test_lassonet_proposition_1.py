@@ -300,8 +300,7 @@ def test_h_decides_half_open_intervals(check):
     """
     tie = prox.feature(1, [1], 0, 1)
     check.refutes(
-        in_interval(tie, 0) and h(tie, 1) == 0,
-        f"{tie}: s = 0 is in its interval, but h(1) = 0 is not > 0",
+        in_interval(tie, 0) and h(tie, 1) == 0, f"{tie}: s = 0 is in its interval, but h(1) = 0 is not > 0"
     )
 
     def closed_and_half_open(problem):

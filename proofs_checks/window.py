@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from proofs_checks.rational import HALF, columns, inner, rational, real, segment, step
 from proofs_checks.steps import selections
 
-CLOSE = (
-    1e-9  # relative to λ*: an error of 8eps(√n + κ)‖X_j‖‖y‖ moves the ends by less, see test_window_length.py
-)
+# relative to λ*: an error of 8eps(√n + κ)‖X_j‖‖y‖ moves the ends by less, see test_window_length.py
+CLOSE = 1e-9
 
 
 @st.composite
