@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.glm import POISSON, dual_point, glm_entry, model, reach, solve
-from proofs_checks.rational import exactly
+from proofs_checks.rational import exactly, rational_of
 from sparselin.ledger import HOLDS, claim, mutants
 
 QUESTION = "first open question of Section 5 (ICLR)"
@@ -237,7 +237,7 @@ def test_absolute_loss_picks_otherwise(check):
 
     share = st.fractions(0, 1, max_denominator=50).filter(lambda q: 0 < q < 1)
     size = st.fractions(1, 9, max_denominator=9).filter(lambda q: q > 1)
-    rational = st.tuples(size, share).map(lambda pair: tuple(fmpq(q.numerator, q.denominator) for q in pair))
+    rational = st.tuples(size, share).map(lambda pair: tuple(map(rational_of, pair)))
     check.forall(rational, picks_the_smaller)
 
 
@@ -270,9 +270,7 @@ def test_a_second_well_is_picked(check):
 
     number = st.fractions(-6, 6, max_denominator=40)
     share = st.fractions(0, 1, max_denominator=40).filter(lambda q: 0 < q < 1)
-    rational = st.tuples(share, number, number).map(
-        lambda t: tuple(fmpq(q.numerator, q.denominator) for q in t)
-    )
+    rational = st.tuples(share, number, number).map(lambda triple: tuple(map(rational_of, triple)))
     check.forall(rational, jumps)
     # the maximum of 16η² − 3η³ on η ≥ 0: its derivative η(32 − 9η) changes sign once
     check.over([well], lambda e: 16 * e**2 - 3 * e**3 == star and 32 - 9 * e == 0)

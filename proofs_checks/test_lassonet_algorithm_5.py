@@ -18,12 +18,12 @@ second reading, the identity is optimal, and it does not change X. The checks ar
 
 from fractions import Fraction
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from proofs_checks.exact_prox import SMALL, network
-from proofs_checks.rational import fraction, least_squares
+from proofs_checks.rational import fraction, least_squares, rational_of
 from sparselin.ledger import HOLDS, claim, mutants
 
 
@@ -50,7 +50,7 @@ def trained(X):
 
     Its skip layer is found by least squares, and its hidden layer is zero.
     """
-    A = fmpq_mat(len(X), len(X[0]), [fmpq(x.numerator, x.denominator) for row in X for x in row])
+    A = fmpq_mat(len(X), len(X[0]), [rational_of(x) for row in X for x in row])
     theta = [[fraction(q) for q in row] for row in least_squares(A, A).table()]
     return [[network(column, [[]] * len(x), [], x) for column in zip(*theta, strict=True)] for x in X]
 

@@ -24,11 +24,10 @@ from itertools import combinations, product
 from math import prod
 
 import numpy as np
-from flint import fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.rational import fraction, inner, least_squares, rational, vector
+from proofs_checks.rational import fraction, inner, least_squares, rational, rational_of, vector
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, NEEDS_DATA, OPEN, claim, claims, mutants
 
 
@@ -430,8 +429,7 @@ def affine_error(points):
     All points are equally likely.
     """
     A = rational(np.array([[1, *point[:-1]] for point in points]))
-    last = [Fraction(point[-1]) for point in points]
-    b = vector([fmpq(x.numerator, x.denominator) for x in last])
+    b = vector([rational_of(Fraction(point[-1])) for point in points])
     r = b - A * least_squares(A, b)
     return fraction(inner(r, r)) / len(points)
 

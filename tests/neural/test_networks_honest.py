@@ -163,7 +163,7 @@ def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch, least):
     """The validation rows are those of the split."""
     sets, watched = split(table("breast_cancer"), HONEST, seed=1), Mock(wraps=lassonet_study.lassonet_path)
     monkeypatch.setattr(lassonet_study, "lassonet_path", watched)
-    monkeypatch.setitem(lassonet_study.LASSONET, "growth", 1.4)
+    monkeypatch.setitem(protocol.LASSONET, "growth", 1.4)
     order = lassonet_study.lassonet_order(sets, least, 1, TINY).order
     given = watched.call_args
     path = watched(*given.args, **given.kwargs)
@@ -173,7 +173,7 @@ def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch, least):
 
 
 def test_lassonet_tables_have_both_learners(monkeypatch):
-    monkeypatch.setitem(lassonet_study.LASSONET, "growth", 1.4)
+    monkeypatch.setitem(protocol.LASSONET, "growth", 1.4)
     pieces = list(lassonet_study.pieces(["breast_cancer"], TINY))
     assert len(pieces) == len(set(pieces)) == 1 + 2 * 4 + 4 + 1
     few = [p for p in pieces if p.method in ("all features", "LassoNet") and not p.setting]

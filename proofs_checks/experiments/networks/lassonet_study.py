@@ -32,24 +32,11 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 
+from proofs_checks.experiments.networks import protocol
 from proofs_checks.experiments.networks.data import EMBEDDED, FORMS, OURS, table
 from proofs_checks.experiments.networks.honest import PATIENCE, STEPS, Fit, fit
 from proofs_checks.experiments.networks.pieces import LARGE, Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.printed import ALL
-from proofs_checks.experiments.networks.protocol import (
-    LASSONET,
-    PAPER,
-    Picks,
-    Protocol,
-    Sets,
-    make_record,
-    path_epochs,
-    pick_on,
-    run_length,
-    sets_of,
-    sizes_below,
-    split,
-)
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.settings import LassoNetSettings
 
@@ -64,7 +51,7 @@ MORE = {"mice": (15, 35, 75)}
 1."""
 
 RELEASED, WIDER = "released split", "M = 30"
-PRINTED = dataclasses.replace(PAPER, test_images=0.8)
+PRINTED = dataclasses.replace(protocol.PAPER, test_images=0.8)
 """The leaks of the code, with 7,000 training, 1,000 validation and 2,000 test images."""
 
 TREES = 50
@@ -101,7 +88,9 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
     ]
 
 
-def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
+def lassonet_order(
+    sets: protocol.Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0
+) -> protocol.Picks:
     """Order all features by LassoNet's path: the features that stay longest as the penalty grows come first.
 
     The path ends when `smallest` features are left. The network has d/3 hidden units for d features, as in
@@ -110,17 +99,17 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
     """
     begin = time.process_time()
     settings = LassoNetSettings(
-        epochs=path_epochs(len(sets.X), scale), patience=(10, None), tol=0.99, **LASSONET
+        epochs=protocol.path_epochs(len(sets.X), scale), patience=(10, None), tol=0.99, **protocol.LASSONET
     )
     path = lassonet_path(
         (max(1, sets.X.shape[1] // 3),), sets.X, sets.y, loss="cross_entropy", M=M, k=smallest,
         validation=(sets.X_val, sets.y_val), settings=settings, rng=seed,
     )  # fmt: skip
-    return Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
+    return protocol.Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
 
 
 def decoder(
-    sets: Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
+    sets: protocol.Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[Fit, int]:
     """Train networks of several widths on the k features of `support`, and return the best one's results.
 
@@ -135,7 +124,7 @@ def decoder(
     return max(fits, key=lambda trial: (trial[0].validation, -trial[0].loss))
 
 
-def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
+def trees(sets: protocol.Sets, support: Sequence[int], seed: int) -> float:
     """Return the test accuracy of 50 extremely randomized trees on some features.
 
     The trees are grown on the training and validation rows.
@@ -151,9 +140,9 @@ def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
     The first number is the largest k of the scale of the run, which is the 50 of LassoNet's tables. The
     others are for the figures, and only the methods in FIGURES have them.
     """
-    last = sizes_below(data, scale.sizes)[0]
+    last = protocol.sizes_below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
-    return [last, *sizes_below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
+    return [last, *protocol.sizes_below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
@@ -183,34 +172,34 @@ def run(piece: Piece, scale: Scale) -> Record:
     The record has the test accuracies of the decoder and of the trees on the selected features.
     """
     data, method, seed = piece.data, piece.method, piece.seed
-    sets = sets_of(data, _protocol(piece.setting), seed, scale.rows_of(data))
+    sets = protocol.sets_of(data, _protocol(piece.setting), seed, scale.rows_of(data))
     few = sizes(data, scale, method)
-    length = piece.k if method == PFA else run_length(method, piece.k, max(few))
+    length = piece.k if method == PFA else protocol.run_length(method, piece.k, max(few))
     found = _picks(data, method, piece.setting, length, seed, scale)
     shared = length != piece.k
-    picks = Picks(found.order[: piece.k], 0.0 if shared else found.seconds)
+    picks = protocol.Picks(found.order[: piece.k], 0.0 if shared else found.seconds)
     begin = time.process_time()
     chosen = scale.epochs >= 1 and (method == ALL or piece.k == sizes(data, scale)[0])
     network, width = decoder(sets, picks.order, seed, scale, (1, 2, 3, 4) if chosen else (3,))
     scores = {"network": network.accuracy, "ExtraTrees": trees(sets, picks.order, seed)}
     notes = [f"{width} hidden units", f"of the run for all k; k = {few[0]} has its seconds" * shared]
-    return make_record(piece, scores, picks, begin, len(sets.y), [*notes, found.fill_note(piece.k)])
+    return protocol.make_record(piece, scores, picks, begin, len(sets.y), [*notes, found.fill_note(piece.k)])
 
 
-def _protocol(setting: str) -> Protocol:
+def _protocol(setting: str) -> protocol.Protocol:
     return dataclasses.replace(PRINTED, test_images=0.4) if setting == RELEASED else PRINTED
 
 
 @functools.lru_cache(maxsize=2)
-def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale) -> Picks:
-    protocol, smallest = _protocol(setting), min(sizes(data, scale, method))
+def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale) -> protocol.Picks:
+    rows, smallest = _protocol(setting), min(sizes(data, scale, method))
     if method not in ("LassoNet", PFA):
-        return pick_on(data, protocol, method, k, smallest, seed, scale)
-    sets = sets_of(data, protocol, seed, scale.rows_of(data))
+        return protocol.pick_on(data, rows, method, k, smallest, seed, scale)
+    sets = protocol.sets_of(data, rows, seed, scale.rows_of(data))
     if method == "LassoNet":
         return lassonet_order(sets, smallest, seed, scale, 30.0 if setting == WIDER else 10.0)
     begin = time.process_time()
-    return Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
+    return protocol.Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
 
 
 STUDY = Study(
@@ -244,11 +233,11 @@ def _run_pair(piece: Piece, scale: Scale) -> Record:
     network, width = decoder(sets, order, piece.seed, scale, (3,))
     notes = f"{width} hidden units", "the seconds of selecting are of one path for all k"
     picks = found._replace(order=order)
-    return make_record(piece, {"network": network.accuracy}, picks, begin, len(sets.y), notes)
+    return protocol.make_record(piece, {"network": network.accuracy}, picks, begin, len(sets.y), notes)
 
 
 @functools.lru_cache(maxsize=1)
-def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
+def _pair(data: str, seed: int, scale: Scale) -> tuple[protocol.Sets, protocol.Picks]:
     """Return the images of the digits 5 and 6, split into training and test images, and an order of the
     pixels.
 
@@ -257,7 +246,7 @@ def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
     whole = table(data)
     rows = np.isin(whole.y, (5, 6))
     pair = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows] - 5, classes=2, n_train=None)
-    sets = split(pair, PAPER, seed, scale.rows)
+    sets = protocol.split(pair, protocol.PAPER, seed, scale.rows)
     return sets, lassonet_order(sets, min(scale.sizes), seed, scale)
 
 
