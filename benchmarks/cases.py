@@ -69,6 +69,7 @@ TOY = {"n": 40, "d": 60, "k": 5}
 BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = Goal(entrants.sklearn_path, 1)
 SMALL = {"n": 300, "d": 1000, "k": 20}
+FLOW, PATH = entrants.our_flow, entrants.our_path
 OF_DUAL = ("n", "d", "lam", "unpenalized")
 SIGNAL, NOISE = designs.projection, designs.projection_of_noise
 EVEN, HALF = (Goal(entrants.daqp_projection, 1),), (Goal(entrants.daqp_projection, 0.5),)
@@ -88,13 +89,7 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         Case(f"flow, {name}", design, {"n": 1000, "d": 5000, "k": 100}, TOY).with_jobs(
-            job(
-                f"flow/{key}",
-                f"gradient flow, {name}",
-                entrants.our_flow,
-                checks.flow,
-                Goal(entrants.our_path, 1 / 3),
-            )
+            job(f"flow/{key}", f"gradient flow, {name}", FLOW, checks.flow, Goal(PATH, 1 / 3))
         )
         for key, name, design in (
             ("sparse", "sparse signal", designs.sparse),
