@@ -96,15 +96,18 @@ class LassoNetPath(Named):
         importance of their features, and then by ‖θ_g‖.
         """
         last = len(self) - 1 - np.argmax(self.mask[::-1], axis=0)
-        strength, importance = self.theta_norm[last, np.arange(self.n_features)], self.importances
-        if self.groups is None:
-            return np.lexsort((-strength, -importance)).astype(np.intp)
-        of_group, group_strength, number = importance.copy(), strength.copy(), np.empty(len(last), np.intp)
-        for g, members in enumerate(self.groups):
-            at = list(members)
-            number[at], of_group[at] = g, importance[at].max()
-            group_strength[at] = np.linalg.norm(strength[at])
-        return np.lexsort((-strength, number, -group_strength, -of_group)).astype(np.intp)
+        strength = self.theta_norm[last, np.arange(self.n_features)]
+        group, (norm, importance) = self._group_numbers(), np.zeros((2, self.n_features))
+        np.hypot.at(norm, group, strength)
+        np.maximum.at(importance, group, self.importances)
+        return np.lexsort((-strength, group, -norm[group], -importance[group])).astype(np.intp)
+
+    def _group_numbers(self) -> IndexArray:
+        """Return the number of the group (d,) of each feature; without groups each feature is a group."""
+        number = np.arange(self.n_features)
+        for group, members in enumerate(self.groups or ()):
+            number[list(members)] = group
+        return number
 
     def leading(self, k: int) -> IndexArray:
         """Return the first k features of `ranking`, in this order; fewer if k would split a group.
@@ -114,10 +117,7 @@ class LassoNetPath(Named):
         if not 0 <= k <= self.n_features:
             raise ValueError(f"k must be in 0..{self.n_features}, the number of features; got {k}")
         ranking = self.ranking()
-        label = np.arange(self.n_features)
-        for group, members in enumerate(self.groups or ()):
-            label[list(members)] = group
-        ends = np.flatnonzero(np.diff(label[ranking], append=-1)) + 1
+        ends = np.flatnonzero(np.diff(self._group_numbers()[ranking], append=-1)) + 1
         return ranking[: ends[ends <= k].max(initial=0)]
 
     def support(self, k: int | None = None) -> IndexArray:
