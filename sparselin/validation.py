@@ -399,8 +399,8 @@ def _index(i: Any) -> int:
 
 def take_options(function: _Function, inner: Callable[..., Any]) -> _Function:
     """Give a function that passes **options on the name, the docstring and the options of the inner one."""
+    outer = inspect.signature(function)
     functools.update_wrapper(function, inner, ("__module__", "__name__", "__qualname__", "__doc__"))
-    outer = inspect.signature(function, follow_wrapped=False)
     own = [p for p in outer.parameters.values() if p.kind is not p.VAR_KEYWORD]
     theirs = [p for p in inspect.signature(inner).parameters.values() if p.kind is p.KEYWORD_ONLY]
     options = [p for p in theirs if p.name not in outer.parameters]

@@ -15,8 +15,8 @@ import sparselin as sl
 from sparselin.estimators import OMPSelector
 from sparselin.neural import NonFiniteLoss, baselines, mlp
 from sparselin.neural.baselines import methods
-from sparselin.neural.baselines._data import prepare
-from sparselin.neural.baselines._fit import GrowingNetwork, Proximal, row_gradients
+from sparselin.neural.baselines._data import Training, prepare
+from sparselin.neural.baselines.first_layer import GrowingNetwork, Proximal, row_gradients
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.baselines.selecting_layer import ConcreteSelectors
@@ -280,12 +280,13 @@ def test_options_are_checked():
 
 def test_a_feature_joins_with_the_row_drawn_for_it():
     with seeded(0) as generator:
-        net = GrowingNetwork(prepare(*next(designs(1)), 2, None), (5,), generator)
+        plan = Training((5,), Plan(3, None, 1e-3), generator, 0)
+        net = GrowingNetwork(prepare(*next(designs(1)), 2, None), plan)
         before = net.drawn.clone()
         net.add(3)
         net.keep()
         assert torch.equal(net.first.weight, before * (torch.arange(8) == 3))
-        net.train(Plan(3, None, 1e-3))
+        net.train()
         assert torch.equal(net.drawn, before)
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from sparselin import validation
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Loss, Rows, cross_entropy, squared_error
+from sparselin.neural.training import Loss, Plan, Rows, cross_entropy, make_plan, seeded, squared_error
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
 
 Task = Literal["classification", "regression"]
@@ -169,6 +169,43 @@ def baseline(name: str) -> Callable[[Callable[..., FeatureRanking]], Baseline]:
             return rank(data, **options, **({"rng": rng} if is_random else {}))
 
         return validation.take_options(method, rank)
+
+    return decorate
+
+
+class Training(NamedTuple):
+    """The training of a method: the hidden widths, the plan, a generator seeded by `rng`, and `rng`."""
+
+    hidden: Sequence[int]
+    plan: Plan
+    generator: torch.Generator
+    rng: Any
+
+
+def network_baseline(
+    name: str, *, epochs: int, batch_size: int | None = 256, learning_rate: float = 1e-3
+) -> Callable[[Callable[..., FeatureRanking]], Baseline]:
+    """Make a method of a function of prepared data and a `Training`, which runs with PyTorch seeded by `rng`.
+
+    epochs, batch_size, learning_rate : the defaults of these arguments of the method.
+    """
+
+    def decorate(rank: Callable[..., FeatureRanking]) -> Baseline:
+        def train(
+            data: PreparedData,
+            *,
+            hidden: Sequence[int] = (67,),
+            epochs: int = epochs,
+            batch_size: int | None = batch_size,
+            learning_rate: float = learning_rate,
+            rng: Any = 0,
+            **options: Any,
+        ) -> FeatureRanking:
+            plan = make_plan(epochs, batch_size, learning_rate)
+            with seeded(rng) as generator:
+                return rank(data, Training(hidden, plan, generator, rng), **options)
+
+        return baseline(name)(validation.take_options(train, rank))
 
     return decorate
 

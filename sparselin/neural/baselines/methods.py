@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sparselin.datasets import Source, images
 from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines._data import PreparedData, baseline
+from sparselin.neural.baselines._data import PreparedData, Training, baseline, network_baseline
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
@@ -31,17 +31,13 @@ from sparselin.validation import check_count, check_new
 Method = Callable[..., FeatureRanking]
 
 
-@baseline("Sequential Attention")
+@network_baseline("Sequential Attention", epochs=50, batch_size=64)
 def sequential_attention(
     data: PreparedData,
+    training: Training,
     *,
-    hidden: Sequence[int] = (67,),
-    epochs: int = 50,
-    batch_size: int | None = 64,
-    learning_rate: float = 1e-3,
     parametrization: str = "softmax",
     features_per_step: PerStep = 1,
-    rng: Any = 0,
 ) -> FeatureRanking:
     """Select k features with `sparselin.neural.SequentialAttention`, in the order of its selection.
 
@@ -50,19 +46,17 @@ def sequential_attention(
     The other arguments are those of `sparselin.neural.baselines`. `scores` are the attention weights in the
     last phase, which are 1 for the features selected before.
     """
-    plan = make_plan(epochs, batch_size, learning_rate)
-    with seeded(rng):
-        selector = SequentialAttention(
-            data.mlp(hidden),
-            data.k,
-            n_features=len(data.kept),
-            loss=data.loss,
-            optimizer=plan.adam,
-            parametrization=parametrization,
-            features_per_step=features_per_step,
-            rng=rng,
-        )
-        path = selector.fit(Shuffled(data.rows, batch_size), epochs=epochs)
+    selector = SequentialAttention(
+        data.mlp(training.hidden),
+        data.k,
+        n_features=len(data.kept),
+        loss=data.loss,
+        optimizer=training.plan.adam,
+        parametrization=parametrization,
+        features_per_step=features_per_step,
+        rng=training.rng,
+    )
+    path = selector.fit(Shuffled(data.rows, training.plan.batch_size), epochs=training.plan.epochs)
     return data.ranking("Sequential Attention", path.order, path.attention[-1])
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.baselines._data import PreparedData, baseline
+from sparselin.neural.baselines._data import PreparedData, Training, network_baseline
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Rows, adam, make_plan, seeded, squared_error
+from sparselin.neural.training import Rows, adam, squared_error
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count, check_real
 
@@ -44,17 +43,8 @@ class AttenuationMask(nn.Module):
         return X * self.mask(X)
 
 
-@baseline("feature mask")
-def feature_mask(
-    data: PreparedData,
-    *,
-    hidden: Sequence[int] = (67,),
-    epochs: int = 100,
-    batch_size: int | None = 256,
-    learning_rate: float = 1e-3,
-    mask_width: int = 128,
-    rng: Any = 0,
-) -> FeatureRanking:
+@network_baseline("feature mask", epochs=100)
+def feature_mask(data: PreparedData, training: Training, *, mask_width: int = 128) -> FeatureRanking:
     """Select the k features with the largest mask m, from a network trained on m ∘ x by Adam.
 
     `AttenuationMask` defines m. The features are ranked by the mask of all rows after training. Source: Liao,
@@ -80,20 +70,18 @@ def feature_mask(
     >>> sorted(feature_mask(X, y, 2, hidden=(16,), epochs=30, learning_rate=0.01).support.tolist())
     [1, 2]
     """
-    plan = make_plan(epochs, batch_size, learning_rate)
     check_count(mask_width, "mask_width", 1)
-    rows = data.rows
-    with seeded(rng) as generator:
-        layer = AttenuationMask(len(data.kept), mask_width, rows.X.dtype)
-        network = nn.Sequential(layer, data.mlp(hidden))
+    rows, plan, generator = data.rows, training.plan, training.generator
+    layer = AttenuationMask(len(data.kept), mask_width, rows.X.dtype)
+    network = nn.Sequential(layer, data.mlp(training.hidden))
 
-        def weigh(step: int, batch: Rows) -> None:
-            layer.weight = batch.weight
+    def weigh(step: int, batch: Rows) -> None:
+        layer.weight = batch.weight
 
-        adam(network, rows, data.loss, plan, generator, "training with the mask", before=weigh)
-        layer.weight = rows.weight
-        with torch.no_grad():
-            scores = layer.mask(rows.X).numpy()
+    adam(network, rows, data.loss, plan, generator, "training with the mask", before=weigh)
+    layer.weight = rows.weight
+    with torch.no_grad():
+        scores = layer.mask(rows.X).numpy()
     return data.best("feature mask", scores)
 
 
@@ -124,17 +112,13 @@ class ConcreteSelectors(nn.Module):
         return X @ torch.softmax((self.logits + gumbel) / self.temperature, dim=1).T
 
 
-@baseline("concrete autoencoder")
+@network_baseline("concrete autoencoder", epochs=100, learning_rate=1e-2)
 def concrete_autoencoder(
     data: PreparedData,
+    training: Training,
     *,
     target: Literal["X", "y"] = "X",
-    hidden: Sequence[int] = (67,),
-    epochs: int = 100,
-    batch_size: int | None = 256,
-    learning_rate: float = 1e-2,
     temperatures: tuple[float, float] = (10.0, 0.01),
-    rng: Any = 0,
 ) -> FeatureRanking:
     """Select features with k `ConcreteSelectors`, trained together with a decoder that reads their values.
 
@@ -169,26 +153,24 @@ def concrete_autoencoder(
     >>> found.support[0], len(found.picks)
     (np.int64(1), 2)
     """
-    plan = make_plan(epochs, batch_size, learning_rate)
     if target not in ("X", "y"):
         raise ValueError(f"target must be 'X' or 'y'; got {target!r}")
     high, low = (check_real(t, "temperatures") for t in temperatures)
     if not (high > 0 and low > 0):
         raise ValueError(f"temperatures must be positive; got {temperatures}")
-    m, rows = len(data.kept), data.rows
-    loss, q = data.loss, data.q
+    rows, loss, q = data.rows, data.loss, data.q
     if target == "X":
-        rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared_error, m
-    batches = 1 if batch_size is None else -(-len(rows) // batch_size)
-    with seeded(rng) as generator:
-        layer = ConcreteSelectors(m, data.k, high, generator, rows.X.dtype)
-        network = nn.Sequential(layer, mlp(data.k, hidden, q, dtype=rows.X.dtype))
+        rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared_error, len(data.kept)
+    plan, generator = training.plan, training.generator
+    batches = 1 if plan.batch_size is None else -(-len(rows) // plan.batch_size)
+    layer = ConcreteSelectors(len(data.kept), data.k, high, generator, rows.X.dtype)
+    network = nn.Sequential(layer, mlp(data.k, training.hidden, q, dtype=rows.X.dtype))
 
-        def cool(step: int, batch: Rows) -> None:
-            layer.temperature = high * (low / high) ** (step / (epochs * batches))
+    def cool(step: int, batch: Rows) -> None:
+        layer.temperature = high * (low / high) ** (step / (plan.epochs * batches))
 
-        adam(network, rows, loss, plan, generator, "training with concrete selectors", before=cool)
-        share = torch.softmax(layer.logits.detach(), dim=1).numpy()
+    adam(network, rows, loss, plan, generator, "training with concrete selectors", before=cool)
+    share = torch.softmax(layer.logits.detach(), dim=1).numpy()
     picks = share.argmax(axis=1)
     picks = picks[np.argsort(-share.max(axis=1), kind="stable")]
     return data.ranking(f"concrete autoencoder of {target}", picks, share.max(axis=0))
