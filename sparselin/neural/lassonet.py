@@ -20,25 +20,9 @@ from sparselin.neural._path_training import PathTraining, first_lambda
 from sparselin.neural._reduced import ReducedNetwork, check_reads_through_first
 from sparselin.neural.networks import SkipNetwork, first_linear, keep_columns
 from sparselin.neural.settings import LassoNetSettings, check_choice, check_settings
-from sparselin.neural.training import (
-    Loss,
-    NonFiniteLoss,
-    Rows,
-    as_loss,
-    check_function,
-    cross_entropy,
-    lbfgs,
-    seeded,
-)
+from sparselin.neural.training import Loss, NonFiniteLoss, Rows, as_loss, check_function, lbfgs, seeded
 from sparselin.results import LassoNetPath, Status
-from sparselin.validation import (
-    check_count,
-    check_indices,
-    check_level,
-    check_names,
-    check_real,
-    frame_names,
-)
+from sparselin.validation import check_count, check_indices, check_level, check_names, check_real, frame_names
 
 _SETTINGS = LassoNetSettings()
 _REFIT_SETTINGS = LassoNetSettings(tol=0.99)
@@ -141,7 +125,7 @@ def lassonet_path(
     check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
-        model, rows, held_out = prepare(network, X, y, by_rows, validation, sample_weight)
+        model, rows, held_out = arguments.prepare(network, X, y, by_rows, validation, sample_weight)
         d = rows.X.shape[1]
         partition = arguments.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
@@ -149,37 +133,6 @@ def lassonet_path(
         training = PathTraining(reduced, rows, held_out, by_rows, float(M), settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
         return _follow(training, history, _lambdas(lams, training), callback)
-
-
-def prepare(
-    network: Any, X: Any, y: Any, loss: Loss, validation: Any, sample_weight: Any
-) -> tuple[SkipNetwork, Rows, Rows | None]:
-    """Return the skip network, and the training and validation rows in its dtype and on its device."""
-    raw, target = arguments.as_design(X, "X"), arguments.as_tensor(y, "y")
-    model = arguments.as_skip_network(network, raw, target, loss)
-    like = model.skip.weight.detach()
-    if model.skip.in_features != raw.shape[1]:
-        raise ValueError(
-            f"network must read the {raw.shape[1]} columns of X; it reads {model.skip.in_features}"
-        )
-    rows = arguments.as_rows(raw, target, loss, like)
-    q = model.skip.out_features
-    if loss is cross_entropy and q < 2:
-        raise ValueError("y must have at least two classes, and network an output for each class; got 1")
-    held_out = None
-    if validation is not None:
-        X_v, y_v, weight_v = arguments.triple(validation)
-        held_out = arguments.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
-    for part in filter(None, (rows, held_out)):
-        if loss is cross_entropy and int(part.y.max()) >= q:
-            raise ValueError(
-                f"y must be below {q}, the number of outputs of the network; got class {int(part.y.max())}"
-            )
-    if sample_weight is not None:
-        rows = arguments.as_rows(raw, target, loss, like, weight=sample_weight)
-    if held_out is not None and held_out.X.shape[1] != raw.shape[1]:
-        raise ValueError(f"validation must have {raw.shape[1]} features like X; got {held_out.X.shape[1]}")
-    return model, rows, held_out
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
@@ -320,7 +273,9 @@ def refit(
         if isinstance(network, nn.Module):
             whole = arguments.as_skip_network(network, raw, arguments.as_tensor(y, "y"), by_rows)
             network = restrict(whole, torch.as_tensor(chosen))
-        model, rows, held_out = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight)
+        model, rows, held_out = arguments.prepare(
+            network, raw[:, chosen], y, by_rows, validation, sample_weight
+        )
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
         PathTraining(reduced, rows, held_out, by_rows, float("inf"), settings, order).dense()  # no hierarchy

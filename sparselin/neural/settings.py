@@ -183,6 +183,29 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
     return Rows(X.to(like).contiguous(), y.to(like.device), weight)
 
 
+def prepare(
+    network: Any, X: Any, y: Any, loss: Loss, validation: Any, sample_weight: Any
+) -> tuple[SkipNetwork, Rows, Rows | None]:
+    """Return the skip network, and the training and validation rows in its dtype and on its device."""
+    X, y = as_design(X, "X"), as_tensor(y, "y")
+    model, d = as_skip_network(network, X, y, loss), X.shape[1]
+    like, q = model.skip.weight.detach(), model.skip.out_features
+    if model.skip.in_features != d:
+        raise ValueError(f"network must read the {d} columns of X; it reads {model.skip.in_features}")
+    rows, held_out = as_rows(X, y, loss, like, weight=sample_weight), None
+    if loss is cross_entropy and q < 2:
+        raise ValueError("y must have at least two classes, and network an output for each class; got 1")
+    if validation is not None:
+        X_v, y_v, weight_v = triple(validation)
+        held_out = as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
+        if held_out.X.shape[1] != d:
+            raise ValueError(f"validation must have {d} features like X; got {held_out.X.shape[1]}")
+    for part in filter(None, (rows, held_out)):
+        if loss is cross_entropy and (last := int(part.y.max())) >= q:
+            raise ValueError(f"y must be below {q}, the number of outputs of the network; got class {last}")
+    return model, rows, held_out
+
+
 def triple(validation: Any) -> tuple[Any, Any, Any]:
     """Return X, y and the weights (or None) of the validation rows."""
     if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 3:
