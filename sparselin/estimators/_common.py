@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names
-from sparselin.validation import check_flag, to_array
+from sparselin.validation import check_count, check_flag, to_array
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -99,6 +99,24 @@ def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
         if hasattr(X, "columns"):
             to_array(X, "X")
         raise
+
+
+def number_to_select(given: Any, most: int, of: str = "n_features") -> int:
+    """Return the number that an `n_features_to_select` requests, which is an integer or a share of `most`.
+
+    of : the name of `most`, for the message.
+    """
+    if given is None or isinstance(given, str):
+        raise TypeError(f"n_features_to_select must be an integer or a share in (0, 1]; got {given!r}")
+    if isinstance(given, float | np.floating):
+        if not 0 < given <= 1:
+            words = "n_features_to_select as a share must be in (0, 1]"
+            raise ValueError(f"{words}; got {given}. Pass k as an int")
+        return max(1, int(float(given) * most))
+    k = check_count(given, "n_features_to_select", 1)
+    if k > most:
+        raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={most}")
+    return k
 
 
 def names_of(estimator: Any) -> Names:

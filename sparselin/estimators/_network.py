@@ -17,14 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
+from torch import Tensor, nn
 
 from sparselin.estimators._common import FeatureSelector, names_of, validate
 from sparselin.neural.networks import mlp, widths_of
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Names, Status
-from sparselin.validation import check_count
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _ROWS_AT_ONCE = 65_536
@@ -51,21 +50,6 @@ class NetworkTask(NamedTuple):
         return int(self.rows.X.shape[1])
 
 
-class Fitted(NamedTuple):
-    """The output of a method that selects features and trains a network.
-
-    selected : the features in order of selection.
-    network : the network that predicts.
-    narrow : whether this network reads the selected features only.
-    path : the path that the method returned.
-    """
-
-    selected: IndexArray
-    network: nn.Module
-    narrow: bool
-    path: Any
-
-
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
     """An estimator that selects features with a network and predicts from them."""
@@ -80,10 +64,12 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
 
     _default_loss = "squared"
     _several = False
+    # whether the network reads the selected features only
+    _narrow = True
 
     @abc.abstractmethod
-    def _fit(self, task: NetworkTask) -> Fitted:
-        """Select features and train the network that predicts from them."""
+    def _fit(self, task: NetworkTask) -> nn.Module:
+        """Set `path_` and `selected_`, and return the network that predicts from the selected features."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features and train the network.
@@ -99,9 +85,8 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         ValueError : the data or parameters are invalid.
         NonFiniteLoss : the training diverged (`sparselin.neural.NonFiniteLoss`, an ArithmeticError).
         """
-        fitted = self._fit(self._task(X, y, sample_weight))
-        self.path_, self.selected_, self.n_features_ = fitted.path, fitted.selected, len(fitted.selected)
-        self.network_, self._narrow = fitted.network.eval(), fitted.narrow
+        self.network_ = self._fit(self._task(X, y, sample_weight)).eval()
+        self.n_features_ = len(self.selected_)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -198,36 +183,15 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
             return as_device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def _number_to_select(self, d: int) -> int:
-        """Return the number k of features to select, which is given as an integer or as a fraction of d."""
-        given = self.n_features_to_select
-        if isinstance(given, float | np.floating):
-            if not 0 < given <= 1:
-                raise ValueError(
-                    f"n_features_to_select as a share must be in (0, 1]; got {given}. Pass k as an int"
-                )
-            return max(1, int(float(given) * d))
-        if given is None or isinstance(given, str):
-            raise TypeError(f"n_features_to_select must be an integer or a share in (0, 1]; got {given!r}")
-        k = check_count(given, "n_features_to_select", 1)
-        if k > d:
-            raise ValueError(
-                f"n_features_to_select={k} is more than there are to select from: n_features={d}"
-            )
-        return k
-
-    def _outputs(self, X: Any) -> FloatArray:
+    def _outputs(self, X: Any) -> Tensor:
         """Return the outputs (n, q) of the network."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
         X = X[:, self.selected_] if self._narrow else X
         like = next(self.network_.parameters())
         with torch.no_grad():
-            parts = [
-                self.network_(torch.tensor(X[i : i + _ROWS_AT_ONCE]).to(like)).cpu()
-                for i in range(0, len(X), _ROWS_AT_ONCE)
-            ]
-        return np.asarray(torch.cat(parts).numpy())
+            parts = torch.tensor(X).split(_ROWS_AT_ONCE)
+            return torch.cat([self.network_(part.to(like)).cpu() for part in parts])
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -240,16 +204,15 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities (n, classes): the softmax of the outputs."""
-        outputs = torch.from_numpy(self._outputs(X))
-        return np.asarray(torch.softmax(outputs, dim=1).numpy())
+        return np.asarray(self._outputs(X).softmax(dim=1).numpy())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms (n, classes) of the probabilities."""
-        return np.asarray(torch.log_softmax(torch.from_numpy(self._outputs(X)), dim=1).numpy())
+        return np.asarray(self._outputs(X).log_softmax(dim=1).numpy())
 
     def predict(self, X: Any) -> Any:
         """Return the class (n,) of largest probability for each row."""
-        best = self._outputs(X).argmax(axis=1)
+        best = self._outputs(X).argmax(dim=1).numpy()
         return self.classes_[best]
 
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
@@ -280,7 +243,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
 
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions, (n,) or (n, q) like the y of `fit`."""
-        outputs: FloatArray = np.asarray(self._outputs(X) * np.float64(self._scale) + self._mean)
+        outputs: FloatArray = self._outputs(X).numpy() * np.float64(self._scale) + self._mean
         return outputs[:, 0] if self._single else outputs
 
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:

@@ -25,6 +25,7 @@ from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.results.base import dense
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 from sparselin.validation import (
     Columns,
@@ -265,15 +266,10 @@ class PathSelector(  # type: ignore[misc]
                     f"n_features_to_select={given!r} and tol are two rules for one number; drop one of them"
                 )
             rule = None if tol is not None else "ebic" if given == "auto" else given
-        elif isinstance(given, float | np.floating):
-            if not 0 < given <= 1:
-                raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
-            k = max(1, f, int(given * p))
         else:
-            k = check_count(given, "n_features_to_select", 1)
-            if k > p:
-                of = "n_features" if task.groups is None else "n_groups"
-                raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={p}")
+            of = "n_features" if task.groups is None else "n_groups"
+            k = _common.number_to_select(given, p, of)
+            k = max(k, f) if isinstance(given, float | np.floating) else k
         if params and rule not in CROSS_VALIDATED and not get_config()["enable_metadata_routing"]:
             raise ValueError(
                 f"fit takes {', '.join(params)} only if n_features_to_select is 'cv' or 'cv_1se'"
@@ -330,10 +326,9 @@ class PathSelector(  # type: ignore[misc]
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:
         """Return the fitted attributes that depend on the chosen model only."""
-        coef = np.zeros((self.n_features_in_, *model.coef.shape[1:]), model.coef.dtype)
-        coef[model.features] = model.coef
+        coef = dense(model.coef.T, model.features, self.n_features_in_)
         chosen = {"k_": k, "n_features_": len(model.features), "selected_": model.features}
-        return {**chosen, "coef_": coef.T, "intercept_": model.intercept}
+        return {**chosen, "coef_": coef, "intercept_": model.intercept}
 
     def _warn(self, task: Task, request: SizeRequest, found: ModelPath, position: int) -> None:
         """Warn if the path is too short, y is fitted exactly, or the longest path was chosen."""

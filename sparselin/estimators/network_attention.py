@@ -6,15 +6,10 @@ import dataclasses
 import warnings
 from typing import Any
 
-import numpy as np
+from torch import nn
 
-from sparselin.estimators._network import (
-    Fitted,
-    NetworkClassifier,
-    NetworkEstimator,
-    NetworkRegressor,
-    NetworkTask,
-)
+from sparselin.estimators._common import number_to_select
+from sparselin.estimators._network import NetworkClassifier, NetworkEstimator, NetworkRegressor, NetworkTask
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
@@ -39,11 +34,12 @@ class _Attention(NetworkEstimator):
     batch_size: int | None = 64
     learning_rate: float = 1e-3
 
-    def _fit(self, task: NetworkTask) -> Fitted:
+    def _fit(self, task: NetworkTask) -> nn.Module:
         units = check_groups(self.groups, task.n_features)
         names = task.names if self.groups is None else None
-        k = self._number_to_select(int(units.max()) + 1)
-        forced = check_indices(self.forced, int(units.max()) + 1, "forced", names)
+        u = int(units.max()) + 1
+        k = number_to_select(self.n_features_to_select, u)
+        forced = check_indices(self.forced, u, "forced", names)
         if len(forced) > k:
             raise ValueError(
                 f"forced features count in n_features_to_select: got {len(forced)} of them and {k}"
@@ -59,13 +55,13 @@ class _Attention(NetworkEstimator):
             )  # fmt: skip
             path = selector.fit(Shuffled(task.rows, plan.batch_size), epochs=plan.epochs)
             self._keep_path(path)
-            selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
-            final = self._new_network(task, len(selected))
-            rows = task.rows.columns(selected)
+            self.selected_ = path.support
+            final = self._new_network(task, len(self.selected_))
+            rows = task.rows.columns(self.selected_)
             adam(final, rows, task.loss, plan, generator, "the training on the selected features")
         if path.status is not Status.COMPLETED:
             warnings.warn(f"{len(path.order)} of {k} units selected: {path.status.message}", stacklevel=4)
-        return Fitted(selected, final, True, path)
+        return final
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

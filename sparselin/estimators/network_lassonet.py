@@ -18,13 +18,8 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from sparselin.estimators._network import (
-    Fitted,
-    NetworkClassifier,
-    NetworkEstimator,
-    NetworkRegressor,
-    NetworkTask,
-)
+from sparselin.estimators._common import number_to_select
+from sparselin.estimators._network import NetworkClassifier, NetworkEstimator, NetworkRegressor, NetworkTask
 from sparselin.neural.lassonet import constant_network, lassonet_path, network_at, refit
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings
@@ -68,19 +63,17 @@ class _LassoNet(NetworkEstimator):
         other.network_ = network_at(self.network_, self.path_, row)
         return other
 
-    def _fit(self, task: NetworkTask) -> Fitted:
-        check_flag(self.refit, "refit")
+    def _fit(self, task: NetworkTask) -> nn.Module:
+        self._narrow = check_flag(self.refit, "refit")
         with seeded(task.seed):
             network = self._network(task)
         split = self._split(task)
         self._path_and_row(split, network)
         if not self.refit:
-            return Fitted(self.selected_, network_at(network, self.path_, self.row_), False, self.path_)
+            return network_at(network, self.path_, self.row_)
         if self.n_features_:
-            final = self._retrain(split, network)
-        else:
-            final = constant_network(task.rows, task.n_outputs, task.loss)
-        return Fitted(self.selected_, final, True, self.path_)
+            return self._retrain(split, network)
+        return constant_network(task.rows, task.n_outputs, task.loss)
 
     def _choose(self, row: int, selected: IndexArray | None = None) -> None:
         """Choose a row of the path, and set the attributes of the estimator that belong to it.
@@ -155,7 +148,7 @@ class _LassoNetByNumber(_LassoNet):
                 raise ValueError(f'n_features_to_select must be an integer, a share or "auto"; got {given!r}')
             if task.validation is None:
                 raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
-        k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
+        k = 0 if isinstance(given, str) else number_to_select(given, task.n_features)
         self._keep_path(self._path(task, network, k=k))
         if isinstance(given, str):
             losses = self.path_.validation_loss
