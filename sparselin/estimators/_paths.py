@@ -30,6 +30,7 @@ from sparselin.results import (
     Status,
     SubsetResult,
 )
+from sparselin.results.base import dense
 from sparselin.selection.methods import refit
 
 Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[Any, ...]
@@ -77,7 +78,8 @@ class Task(Observations):
     def options(self, tol: float | None) -> dict[str, Any]:
         """Return the keyword arguments of the task for a method that takes X and y as arrays."""
         given = {"intercept": self.intercept, "standardize": self.standardize, "sample_weight": self.weight}
-        return {"forced": self.forced, "tol": tol, **given}
+        groups = {} if self.groups is None else {"groups": self.groups, "weights": self.group_weights}
+        return {"forced": self.forced, "tol": tol, **given, **groups}
 
     def errors(self, prediction: Any) -> FloatArray:
         """Return the error (n,) of each row of the prediction.
@@ -218,9 +220,8 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
 
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of group OMP for all columns of y together."""
-    Y, options = task.y.reshape(len(task.y), -1), task.options(tol)
-    options |= {"groups": task.groups, "weights": task.group_weights}
-    method = partial(group_omp, task.X, Y, k, names=task.names, **options)
+    Y = task.y.reshape(len(task.y), -1)
+    method = partial(group_omp, task.X, Y, k, names=task.names, **task.options(tol))
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
@@ -247,7 +248,6 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     if task.groups is None:
         models = partial(_models_of_loss, f, ranks_of(task.problem(), task.forced)[-1])
     else:
-        options |= {"groups": task.groups, "weights": task.group_weights}
         method, models = generalized_group_omp, partial(_models_of_groups, task)
     found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
     if len(found.result) < f:
@@ -345,15 +345,8 @@ def widen(result: Any, kept: IndexArray, d: int, names: Names, classes: Any = No
     elif isinstance(result, SelectionPath):
         for name in ("ties", "active_sets"):
             new[name] = tuple(tuple(kept[list(some)].tolist()) for some in getattr(result, name))
-        new["weights"] = tuple(_scatter(weights, kept, d) for weights in result.weights)
+        new["weights"] = tuple(dense(weights, kept, d) for weights in result.weights)
     return dataclasses.replace(result, **new)
-
-
-def _scatter(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
-    """Return a vector (d,) with the values at the indices `kept` and zeros elsewhere."""
-    wide = np.zeros(d, values.dtype)
-    wide[kept] = values
-    return wide
 
 
 def check_loss(selector: Any, y: Any) -> None:

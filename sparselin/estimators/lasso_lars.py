@@ -22,6 +22,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
 from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
+from sparselin.results.base import dense
 
 # Knots λ within _SAME·eps of each other are equal: λ = α·n and α = λ/n are rounded, and so is the knot.
 # If _SAME is too small, a path has its last knot twice; if it is too large, a segment is left out.
@@ -43,13 +44,6 @@ class AlphaPath(NamedTuple):
     intercept: FloatArray
     order: list[int]
     status: Status
-
-    def dense(self, d: int, here: slice | int = slice(None)) -> FloatArray:
-        """Return the coefficients (m, d) of all features, or (d,) at one knot."""
-        coef = self.coef[here]
-        dense = np.zeros((*coef.shape[:-1], d), coef.dtype)
-        dense[..., self.features] = coef
-        return dense
 
 
 class LassoLars(TakesSparse, linear_model.LassoLars):
@@ -273,7 +267,8 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
             )
         best = int(np.argmin(self.criterion_))
         self.alphas_, self.alpha_, self.n_iter_ = path.alphas, path.alphas[best], len(path.alphas) - 1
-        _common.set_model(self, data, path.dense(data.X.shape[1], best)[None], path.intercept[[best]])
+        coef = dense(path.coef[[best]], path.features, data.X.shape[1])
+        _common.set_model(self, data, coef, path.intercept[[best]])
         task.end({})
         return self
 
@@ -346,8 +341,7 @@ def _order(active: tuple[tuple[int, ...], ...]) -> list[int]:
 
 def _attributes(estimator: Any, size: float, path: LassoPath) -> dict[str, Any]:
     """Return the attributes that the estimator would have if the path of one target ended at this point."""
-    coef = np.zeros(path.n_features, path.coef_path.dtype)
-    coef[path.features] = path.coef_path[-1]
+    coef = dense(path.coef_path[-1], path.features, path.n_features)
     intercept = path.intercept[-1] if estimator.fit_intercept else 0.0
     return {"coef_": coef, "intercept_": intercept, "n_iter_": len(path) - 1, "alphas_": path.knots / size}
 
@@ -359,7 +353,7 @@ def _fit_targets(
     targets = data.targets(task, estimator.max_iter)
     paths = [_alpha_path(estimator, target, alpha, subtask) for target, subtask in targets]
     d = data.X.shape[1]
-    coef = np.stack([path.dense(d, -1) for path in paths])
+    coef = np.stack([dense(path.coef[-1], path.features, d) for path in paths])
     _common.set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))
     found: dict[str, list[Any]] = {
         "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
@@ -367,7 +361,7 @@ def _fit_targets(
     }
     if with_path:
         found["active_"] = [path.order for path in paths]
-        found["coef_path_"] = [path.dense(d).T for path in paths]
+        found["coef_path_"] = [dense(path.coef, path.features, d).T for path in paths]
     for name in ("active_", "coef_path_"):  # they may be left from an earlier fit
         vars(estimator).pop(name, None)
     for name, values in found.items():
