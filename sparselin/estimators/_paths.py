@@ -18,20 +18,10 @@ from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
-from sparselin.results import (
-    FittedPath,
-    FloatArray,
-    GeneralizedPath,
-    GroupPath,
-    IndexArray,
-    LassoPath,
-    Names,
-    SelectionPath,
-    Status,
-    SubsetResult,
-)
-from sparselin.results.base import dense
+from sparselin.results import GeneralizedPath, GroupPath, LassoPath, SelectionPath, Status, SubsetResult
+from sparselin.results.base import FittedPath, dense
 from sparselin.selection.methods import refit
+from sparselin.validation import FloatArray, IndexArray, Names
 
 Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[Any, ...]
 

@@ -21,21 +21,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sparselin import validation
 from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.results.base import dense
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
-from sparselin.validation import (
-    Columns,
-    check_count,
-    check_flag,
-    check_indices,
-    check_level,
-    check_same_rows,
-    check_weights,
-)
 
 CRITERIA = ("aic", "bic", "ebic")
 CROSS_VALIDATED = ("cv", "cv_1se")
@@ -75,8 +67,8 @@ class PathSelector(  # type: ignore[misc]
     n_features_to_select: int | float | str = "auto"
     _: dataclasses.KW_ONLY
     tol: float | None = None
-    forced: Columns = ()
-    exclude: Columns = ()
+    forced: validation.Columns = ()
+    exclude: validation.Columns = ()
     fit_intercept: bool = True
     max_features: int | None = None
     cv: Any = 5
@@ -151,7 +143,7 @@ class PathSelector(  # type: ignore[misc]
         """
         check_is_fitted(self)
         low, high = int(self.sizes_[0]), int(self.sizes_[-1])
-        k = check_count(k, "k", low, high)
+        k = validation.check_count(k, "k", low, high)
         other = copy.copy(self)
         other.n_features_to_select, other.tol = k, None
         other.__dict__.update(other._model_attributes(self._models[k - low], k))
@@ -215,8 +207,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
         """Return the validated task, and the indices of the columns of X that may be selected."""
-        check_same_rows(X, y, "y")
-        check_same_rows(X, sample_weight, "sample_weight")
+        validation.check_same_rows(X, y, "y")
+        validation.check_same_rows(X, sample_weight, "sample_weight")
         _paths.check_loss(self, y)
         X, y = _common.validate_columns(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
@@ -227,8 +219,8 @@ class PathSelector(  # type: ignore[misc]
         )
         n, d = X.shape
         names = _common.names_of(self)
-        first = check_indices(self.forced, d, "forced", names)
-        out = check_indices(self.exclude, d, "exclude", names)
+        first = validation.check_indices(self.forced, d, "forced", names)
+        out = validation.check_indices(self.exclude, d, "exclude", names)
         if both := np.intersect1d(first, out).tolist():
             raise ValueError(f"forced and exclude must not share a column; both have {both}")
         kept = np.setdiff1d(np.arange(d), out)
@@ -239,10 +231,10 @@ class PathSelector(  # type: ignore[misc]
         if self.groups is not None:
             self.groups_, groups = _paths.number_groups(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
-        weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
+        weight = None if sample_weight is None else validation.check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
-        intercept = check_flag(self.fit_intercept, "fit_intercept")
-        standardize = check_flag(self.standardize, "standardize")
+        intercept = validation.check_flag(self.fit_intercept, "fit_intercept")
+        standardize = validation.check_flag(self.standardize, "standardize")
         task = Task(
             X, y, weight, inner, intercept, standardize, forced=first, groups=groups,
             group_weights=_paths.check_group_weights(self.group_weights, groups), loss=self.loss,
@@ -253,7 +245,7 @@ class PathSelector(  # type: ignore[misc]
         """Return the number of units that the parameters request, and the folds if they are needed."""
         given: Any = self.n_features_to_select
         f, p = len(task.forced), task.units
-        tol = None if self.tol is None else check_level(self.tol, "tol")
+        tol = None if self.tol is None else validation.check_level(self.tol, "tol")
         rule, folds, k = None, [], p
         if isinstance(given, str):
             if given not in ("auto", *CRITERIA, *CROSS_VALIDATED):
@@ -283,7 +275,7 @@ class PathSelector(  # type: ignore[misc]
             most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
         if self.max_features is not None:
             least = 1 if isinstance(given, str) else k
-            most = check_count(self.max_features, "max_features", max(least, f), p)
+            most = validation.check_count(self.max_features, "max_features", max(least, f), p)
         return SizeRequest(most, tol, rule, k), folds
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
@@ -310,11 +302,11 @@ class PathSelector(  # type: ignore[misc]
             found = _cross_validate(bare, task, folds, f + len(models) - 1)
             self.cross_validation_, self.scores_ = found, found.error
             return (found.best if request.rule == "cv" else found.chosen) - f
-        variance = None if self.noise_variance is None else check_level(self.noise_variance, "noise_variance")
-        if variance == 0:
-            raise ValueError("noise_variance must be positive")
+        variance = self.noise_variance
+        if variance is not None:
+            variance = validation.check_real(variance, "noise_variance", lambda v: v > 0, "positive")
         gamma = _default_gamma(task.total, task.units - f) if self.gamma is None else self.gamma
-        gamma = check_level(gamma, "gamma")
+        gamma = validation.check_level(gamma, "gamma")
         self.gamma_ = gamma if request.rule == "ebic" else None
         self.scores_ = _criterion(request.rule, models, task, gamma, variance)
         return _chosen_position(request.rule, self.scores_)
