@@ -350,10 +350,7 @@ def check_new(name: str, taken: Container[str], what: str) -> str:
 
 def check_level(value: float, name: str) -> float:
     """Check that a λ or a tolerance is a finite real number ≥ 0, and return it."""
-    level = check_real(value, name)
-    if level < 0:
-        raise ValueError(f"{name} must be nonnegative; got {level}")
-    return level
+    return check_real(value, name, lambda level: level >= 0, "nonnegative")
 
 
 def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> float:
@@ -368,8 +365,13 @@ def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> flo
     return level
 
 
-def check_real(value: Any, name: str) -> float:
-    """Check that value is a finite real number and not a bool, and return it as a float."""
+def check_real(
+    value: Any, name: str, allowed: Callable[[float], bool] = math.isfinite, words: str = "finite"
+) -> float:
+    """Check that value is a finite real number and not a bool, and return it as a float.
+
+    allowed, words : a condition on the number, and the condition in words for the message.
+    """
     no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
     try:
         if isinstance(value, no_number) or np.ndim(value) != 0:  # ValueError for rows of several lengths
@@ -381,6 +383,8 @@ def check_real(value: Any, name: str) -> float:
         raise TypeError(f"{name} must be a real number; got {value!r}") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite; got {number}")
+    if not allowed(number):
+        raise ValueError(f"{name} must be {words}; got {number}")
     return number
 
 

@@ -110,8 +110,8 @@ def number_to_select(given: Any, most: int, of: str = "n_features") -> int:
         raise TypeError(f"n_features_to_select must be an integer or a share in (0, 1]; got {given!r}")
     if isinstance(given, float | np.floating):
         if not 0 < given <= 1:
-            words = "n_features_to_select as a share must be in (0, 1]"
-            raise ValueError(f"{words}; got {given}. Pass k as an int")
+            words = f"n_features_to_select as a share must be in (0, 1]; got {given}. Pass k as an int"
+            raise ValueError(words)
         return max(1, int(float(given) * most))
     k = check_count(given, "n_features_to_select", 1)
     if k > most:

@@ -178,9 +178,7 @@ class _LassoNetByNumber(_LassoNet):
 
     def _split(self, task: NetworkTask) -> NetworkTask:
         """Hold rows out for validation. If possible, both parts have all classes."""
-        share = check_real(self.validation_fraction, "validation_fraction")
-        if not 0 <= share < 1:
-            raise ValueError(f"validation_fraction must be in [0, 1); got {share}")
+        share = check_real(self.validation_fraction, "validation_fraction", lambda x: 0 <= x < 1, "in [0, 1)")
         if share == 0:
             return task
         labels = task.rows.y.cpu().numpy() if hasattr(self, "class_weight") else None

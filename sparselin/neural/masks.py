@@ -253,9 +253,7 @@ def check_groups(groups: object, d: int) -> IndexArray:
 
 def _temperature(value: float, parametrization: str) -> float:
     """Return the temperature as a float, after checking it."""
-    temperature = check_real(value, "temperature")
-    if temperature <= 0:
-        raise ValueError(f"temperature must be positive; got {temperature}")
+    temperature = check_real(value, "temperature", lambda T: T > 0, "positive")
     if temperature != 1 and parametrization != "softmax":
         raise ValueError(f'temperature is for "softmax" only; got {temperature} with "{parametrization}"')
     return temperature

@@ -37,8 +37,7 @@ def mlp(
     hidden = widths_of(hidden, "hidden")
     if not isinstance(dtype, torch.dtype):
         raise TypeError(f"dtype must be a torch.dtype, such as torch.float32; got {dtype!r}")
-    if not 0 <= check_real(dropout, "dropout") <= 1:
-        raise ValueError(f"dropout must be a probability in [0, 1]; got {dropout}")
+    check_real(dropout, "dropout", lambda p: 0 <= p <= 1, "a probability in [0, 1]")
     layers: list[nn.Module] = []
     for width, following in pairwise((n_features, *hidden)):
         layers += [nn.Linear(width, following, dtype=dtype), nn.ReLU()]

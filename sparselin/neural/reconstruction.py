@@ -16,7 +16,7 @@ from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings, check_settings
 from sparselin.neural.training import seeded, squared_error
 from sparselin.results import LassoNetPath, MatrixCompletion, Status
-from sparselin.validation import check_count, check_names, check_real, frame_names
+from sparselin.validation import check_count, check_level, check_names, frame_names
 
 _SETTINGS = LassoNetSettings(epochs=(1000, 100), tol=0.99)
 
@@ -98,8 +98,7 @@ def matrix_completion(
         raise TypeError(f"{refused[0]} is not an option of matrix_completion")
     check_settings(settings)
     check_count(rounds, "rounds", 1)
-    if not check_real(tol, "tol") >= 0:
-        raise ValueError(f"tol must be ≥ 0; got {tol}")
+    check_level(tol, "tol")
     values, observed = _values_and_mask(Z)
     given = options.pop("names", None)
     names = frame_names(Z) if given is None else check_names(given, values.shape[1])

@@ -170,10 +170,8 @@ def _warm_up(value: Any) -> tuple[int, float]:
     """
     if isinstance(value, (int, np.integer)):
         return check_count(value, "warm_up", 0), 0.0  # type: ignore[arg-type]
-    share = check_real(value, "warm_up")
-    if not 0 <= share < 1:
-        raise ValueError(f"warm_up must be a share of the steps in [0, 1) or an integer; got {value!r}")
-    return 0, share
+    words = "a share of the steps in [0, 1) or an integer"
+    return 0, check_real(value, "warm_up", lambda share: 0 <= share < 1, words)
 
 
 class Record:

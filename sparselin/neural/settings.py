@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,13 @@ from sparselin.neural.batches import from_array
 from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
 from sparselin.validation import check_count, check_flag, check_level, check_real, check_weights
+
+# the settings that are numbers in an interval, which is also given in words
+_CONDITIONS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "growth": (lambda growth: growth > 1, "more than 1, because λ is multiplied by it"),
+    "momentum": (lambda momentum: 0 <= momentum < 1, "in [0, 1)"),
+    "tol": (lambda tol: 0 < tol <= 1, "in (0, 1], because it is a share of the best objective"),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,18 +74,11 @@ class LassoNetSettings:
     l2: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = {name: check_real(getattr(self, name), name) for name in ("growth", "momentum", "tol")}
-        if not numbers["growth"] > 1:
-            raise ValueError(f"growth must be more than 1, because λ is multiplied by it; got {self.growth}")
-        auto = isinstance(self.lam_start, str) and self.lam_start == "auto"
-        if not auto and not check_real(self.lam_start, "lam_start") > 0:
-            raise ValueError(f'lam_start must be "auto" or positive; got {self.lam_start}')
-        if not 0 <= numbers["momentum"] < 1:
-            raise ValueError(f"momentum must be in [0, 1); got {self.momentum}")
-        if not 0 < numbers["tol"] <= 1:
-            raise ValueError(
-                f"tol must be in (0, 1], because it is a share of the best objective; got {self.tol}"
-            )
+        numbers = {
+            name: check_real(getattr(self, name), name, *condition) for name, condition in _CONDITIONS.items()
+        }
+        if not (isinstance(self.lam_start, str) and self.lam_start == "auto"):
+            check_real(self.lam_start, "lam_start", lambda lam: lam > 0, '"auto" or positive')
         check_choice(self.stop_on, "stop_on", ("validation", "training"))
         size = None if self.batch_size is None else check_count(self.batch_size, "batch_size", 1)
         others = {"batch_size": size, "l2": check_level(self.l2, "l2")}

@@ -193,9 +193,7 @@ def make_plan(epochs: int, batch_size: int | None, learning_rate: float) -> Plan
     epochs = check_count(epochs, "epochs", 1)
     if batch_size is not None:
         batch_size = check_count(batch_size, "batch_size", 1)
-    if check_real(learning_rate, "learning_rate") <= 0:
-        raise ValueError(f"learning_rate must be positive; got {learning_rate}")
-    return Plan(epochs, batch_size, float(learning_rate))
+    return Plan(epochs, batch_size, check_real(learning_rate, "learning_rate", lambda x: x > 0, "positive"))
 
 
 def as_device(device: Any) -> torch.device:

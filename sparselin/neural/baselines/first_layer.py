@@ -287,8 +287,7 @@ def sequential_lasso(
     >>> sequential_lasso(X, y, 2, hidden=(), batch_size=None, epochs=50).support.tolist()
     [1, 2]
     """
-    if not 0 < check_real(decrease, "decrease") < 1:
-        raise ValueError(f"decrease must be between 0 and 1; got {decrease}")
+    check_real(decrease, "decrease", lambda share: 0 < share < 1, "between 0 and 1")
     name = "Sequential LASSO on the first layer"
     if lam is not None:
         lam = check_level(lam, "lam")

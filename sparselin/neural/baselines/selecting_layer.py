@@ -155,9 +155,7 @@ def concrete_autoencoder(
     """
     if target not in ("X", "y"):
         raise ValueError(f"target must be 'X' or 'y'; got {target!r}")
-    high, low = (check_real(t, "temperatures") for t in temperatures)
-    if not (high > 0 and low > 0):
-        raise ValueError(f"temperatures must be positive; got {temperatures}")
+    high, low = (check_real(T, "temperatures", lambda T: T > 0, "positive") for T in temperatures)
     rows, loss, q = data.rows, data.loss, data.q
     if target == "X":
         rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared_error, len(data.kept)
