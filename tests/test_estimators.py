@@ -226,13 +226,8 @@ def test_cross_validation_of_lasso(X, y):
 def test_folds_that_end_early(rng):
     X, y = rng.standard_normal((12, 30)), rng.standard_normal(12)
     model = OrthogonalMatchingPursuitCV(max_iter=20, cv=2)
-    warns(
-        "max_iter=20, but the path of fold 0 has only [5-7] features",
-        model.fit,
-        X,
-        y,
-        category=RuntimeWarning,
-    )
+    words = "max_iter=20, but the path of fold 0 has only [5-7] features"
+    warns(words, model.fit, X, y, category=RuntimeWarning)
     assert len(model.mse_path_) <= 6
     y[6:] = 1.0  # the training part of the first fold has no variance: its path is the constant
     model = OrthogonalMatchingPursuitCV(max_iter=3, cv=2).fit(X, y)

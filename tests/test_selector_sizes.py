@@ -61,27 +61,20 @@ def deviance(loss, X, y, weight, S, rows, on):
     return 2 * log_loss(y[on], model.predict_proba(A[on]), sample_weight=weight[on], normalize=False)
 
 
-@pytest.mark.parametrize("name", ["aic", "bic", "ebic"])
+@pytest.mark.parametrize(("name", "given"), [("aic", None), ("bic", None), ("ebic", None), ("ebic", 0.7)])
 @pytest.mark.parametrize("variance", [None, 1.3])
-def test_criteria(rng, name, variance):
+def test_criteria(rng, name, given, variance):
     X, y = noise(rng, 60, 80)
-    found = OMPSelector(name, noise_variance=variance, max_features=9, forced=[4], exclude=[70]).fit(X, y)
+    options = {"gamma": given, "noise_variance": variance, "forced": [4], "exclude": [70]}
+    found = OMPSelector(name, max_features=9, **options).fit(X, y)
     path = sl.omp(np.delete(X, 70, 1), y, 9, intercept=True, forced=[4])
-    gamma = 1 - math.log(60) / (4 * math.log(78))
+    gamma = given or 1 - math.log(60) / (4 * math.log(78))
     supports = [(t - 1, path.support[:t]) for t in range(1, 10)]
     want = criterion_by_hand(name, X, y, supports, 78, gamma, variance)
     np.testing.assert_allclose(found.scores_, want, rtol=1e-9)
     rises = [t for t in range(8) if want[t + 1] > want[t]]
     assert found.k_ == 1 + (rises[0] if name == "ebic" else want.argmin())
     assert found.gamma_ == (pytest.approx(gamma) if name == "ebic" else None)
-
-
-def test_gamma_can_be_given(rng):
-    X, y = noise(rng)
-    found = OMPSelector("ebic", gamma=0.7, max_features=5).fit(X, y)
-    path = sl.omp(X, y, 5, intercept=True)
-    want = criterion_by_hand("ebic", X, y, [(t, path.support[:t]) for t in range(6)], 12, 0.7)
-    np.testing.assert_allclose(found.scores_, want, rtol=1e-9)
 
 
 def test_criterion_of_dependent_columns(rng):

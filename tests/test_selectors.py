@@ -6,11 +6,10 @@ import pytest
 import scipy.sparse as sp
 from losses import NAMED
 from peak_memory import peak_memory
-from refusals import refuses, warns
+from refusals import refuses
 from scipy.stats import chi2
 from selector_cases import DIABETES, FRAME, SELECTORS, TARGET, alike, each_selector, generalized, make, noise
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import sparselin as sl
@@ -104,12 +103,6 @@ def test_standardize(rng):
     assert OMPSelector(4).fit(Z, y).selected_.tolist() != plain
     want = diverse.fit(X, y).selected_.tolist()
     assert diverse.fit(Z, y, np.full(60, 7.0)).selected_.tolist() == want
-
-
-def test_best_subset_that_is_not_proved(rng):
-    hurried, data = estimators.BestSubsetSelector(8, time_limit=0.0), rng.standard_normal((60, 40))
-    target = rng.standard_normal(60)
-    warns("not proved to be the best", hurried.fit, data, target, category=ConvergenceWarning)
 
 
 # Kinds of data

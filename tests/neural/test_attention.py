@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,12 +33,7 @@ def network(d, q=1, hidden=(8,), seed=0, **options):
 
 
 def made(k, d=8, net=None, **options):
-    settings = {
-        "n_features": d,
-        "loss": "squared",
-        "optimizer": lambda p: torch.optim.Adam(p, 0.02),
-        **options,
-    }
+    settings = {"n_features": d, "loss": "squared", "optimizer": partial(torch.optim.Adam, lr=0.02)} | options
     return SequentialAttention(network(d) if net is None else net, k, **settings)
 
 
@@ -75,13 +71,9 @@ def test_ties_go_to_the_lowest_number_and_have_margin_zero():
     assert path.phase.tolist() == list(range(8))
 
 
-def lbfgs(parameters):
-    return torch.optim.LBFGS(
-        parameters, max_iter=400, tolerance_grad=1e-5, tolerance_change=1e-12, line_search_fn="strong_wolfe"
-    )
-
-
-LINEAR = {"optimizer": lbfgs, "warm_up": 0, "parametrization": "linear", "reset_moments": True}
+EXACT = {"max_iter": 400, "tolerance_grad": 1e-5, "tolerance_change": 1e-12, "line_search_fn": "strong_wolfe"}
+LINEAR = {"optimizer": partial(torch.optim.LBFGS, **EXACT), "warm_up": 0, "parametrization": "linear"}
+LINEAR["reset_moments"] = True
 
 
 def test_linear_attention_on_a_linear_network_is_the_linear_method():

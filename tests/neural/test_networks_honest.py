@@ -9,12 +9,7 @@ import pytest
 from proofs_checks.experiments.networks import completion, honest, lassonet_study, protocol
 from proofs_checks.experiments.networks.data import table
 from proofs_checks.experiments.networks.pieces import QUICK, Piece, Scale
-from proofs_checks.experiments.networks.protocol import (
-    HONEST,
-    pick,
-    scale_epochs,
-    split,
-)
+from proofs_checks.experiments.networks.protocol import HONEST, pick, scale_epochs, split
 from sparselin.neural.baselines.methods import METHODS
 
 TINY = Scale(rows=300, seeds=1, image_seeds=1, epochs=0.02, sizes=(3, 6))
