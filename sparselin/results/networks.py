@@ -149,16 +149,9 @@ class LassoNetPath(Named):
         return f"{len(self)} rows, λ up to {number(float(self.lam[-1]))}, {size}, {self.status.name}"
 
     def _table(self) -> Table:
-        columns = (
-            Column("lam", "λ", self.lam),
-            Column("n_selected", "features", self.n_selected),
-            Column("objective", "objective", self.objective),
-            Column("loss", "loss", self.loss),
-            Column("validation_loss", "validation", self.validation_loss),
-            Column("epochs", "epochs", self.epochs),
-            Column("returns", "returns", self.returns),
-            Column("excess", "excess", self.excess),
-        )
+        heads = {"lam": "λ", "n_selected": "features", "validation_loss": "validation"}
+        names = ("lam", "n_selected", "objective", "loss", "validation_loss", "epochs", "returns", "excess")
+        columns = tuple(Column(name, heads.get(name, name), getattr(self, name)) for name in names)
         return Table(columns, (f"M = {number(self.M)}", self.status.line))
 
 
