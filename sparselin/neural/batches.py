@@ -46,13 +46,15 @@ class Border(NamedTuple):
             raise TypeError(
                 f"{name} must be (X, y) or (X, y, weight); got {kind}. [(X, y)] has all rows in one batch"
             )
-        X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
-        weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
-        X = self._design(X, name)
+        X = self._design(as_tensor(parts[0], f"X of {name}", finite=False), name)
+        y = as_tensor(parts[1], f"y of {name}", finite=False)
+        weight = parts[2] if len(parts) == 3 else None
         if entries:
             self.check_entries(X, number)
-        if len(y) != len(X):
-            raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
+        if y.shape[:1] != (len(X),):
+            raise ValueError(
+                f"y of {name} must have an entry for each of {len(X)} rows; got {tuple(y.shape)}"
+            )
         if self.labels and y.is_floating_point():
             raise TypeError(f"y of {name} must hold class numbers, which are integers; got {y.dtype}")
         y = y.to(self.device, torch.long) if self.labels else y.to(self.device)
@@ -98,8 +100,9 @@ class Border(NamedTuple):
         kept = self.integers and not X.is_floating_point()
         return X.to(self.device, X.dtype if kept else self.dtype)
 
-    def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
+    def _weight(self, weight: Any, n: int, name: str) -> Tensor:
         """Return the weights on the device and in the dtype of the network, after checking them."""
+        weight = as_tensor(weight, f"weight of {name}", finite=False)
         if weight.shape != (n,):
             raise ValueError(
                 f"weight of {name} must have shape ({n},), one for each row; got {tuple(weight.shape)}"
@@ -159,27 +162,30 @@ class Shuffled:
         return self._rows.batches(self._size, torch.default_generator)
 
 
-def from_array(data: Any) -> Tensor:
-    """Return the array as a tensor, which shares the memory if possible.
+def as_tensor(data: Any, name: str, finite: bool = True) -> Tensor:
+    """Return the data as a tensor of real numbers, which shares memory with an array if possible.
 
-    The array is copied in two cases: it has negative strides, which PyTorch does not accept, or it is
+    An array is copied in two cases: it has negative strides, which PyTorch does not accept, or it is
     read-only (like the data of frames), for which PyTorch would print a warning.
+
+    finite : whether to check that all entries are finite.
     """
-    array = np.asarray(data)
-    usable = array.flags.writeable and min(array.strides, default=0) >= 0
-    return torch.from_numpy(array if usable else array.copy())
-
-
-def _tensor(data: Any, name: str) -> Tensor:
-    """Return the data as a tensor of real numbers with at least one axis."""
-    try:
-        arrays = hasattr(data, "__array__") and not isinstance(data, Tensor)
-        tensor = from_array(data) if arrays else torch.as_tensor(data)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{name} must be a tensor or an array of numbers: {error}") from None
-    if tensor.is_complex() or not tensor.ndim:
-        raise TypeError(f"{name} must hold real numbers, an entry for each row; got {tensor.dtype}, {tensor}")
-    return tensor
+    if hasattr(data, "toarray"):
+        raise TypeError(f"{name} must be dense; got {type(data).__name__}. Pass {name}.toarray()")
+    if not isinstance(data, Tensor):
+        try:
+            array = np.asarray(data)
+        except ValueError as error:
+            raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}. Encode classes as 0, 1, …")
+        usable = array.flags.writeable and min(array.strides, default=0) >= 0
+        data = torch.from_numpy(array if usable else array.copy())
+    if data.is_complex():
+        raise TypeError(f"{name} must be real; got dtype {data.dtype}")
+    if finite:
+        _check_finite(data, name)
+    return data.detach()
 
 
 def _check_finite(values: Tensor, name: str) -> None:

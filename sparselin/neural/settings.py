@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.batches import from_array
+from sparselin.neural.batches import as_tensor
 from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
 from sparselin.validation import check_count, check_flag, check_level, check_real, check_weights
@@ -128,26 +128,6 @@ def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tup
         None if x is None and never else check_count(x, name, 0) if kind is int else check_real(x, name)
         for x in pair
     )
-
-
-def as_tensor(data: Any, name: str) -> Tensor:
-    """Return the data as a tensor of real, finite numbers, which shares memory with an array if possible."""
-    if hasattr(data, "toarray"):
-        raise TypeError(f"{name} must be dense; got {type(data).__name__}. Pass {name}.toarray()")
-    if not isinstance(data, Tensor):
-        try:
-            array = np.asarray(data)
-        except ValueError as error:
-            raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}. Encode classes as 0, 1, …")
-        data = from_array(array)
-    if data.is_complex():
-        raise TypeError(f"{name} must be real; got dtype {data.dtype}")
-    bad = int((~torch.isfinite(data)).sum())
-    if bad:
-        raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite. Impute or drop them")
-    return data.detach()
 
 
 def as_design(data: Any, name: str) -> Tensor:

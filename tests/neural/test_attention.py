@@ -133,7 +133,7 @@ def test_a_stream_is_taken_once_in_disjoint_parts_and_no_further():
         ({"X": torch.ones(0, 3)}, "batch 2 must have rows; it is empty"),
         ({"X": torch.ones(4, 2)}, r"X of batch 2 must have 3 features.*\(4, 2\)"),
         ({"X": torch.ones(4)}, "X of batch 2 must have a row for each example"),
-        ({"X": [["a"]]}, "X of batch 2 must be a tensor"),
+        ({"X": [["a"]]}, "X of batch 2 must be numeric"),
         ({"y": torch.tensor([0, 1, 2, 0])}, r"y of batch 2 must hold classes in 0\.\.1.*got 2"),
         ({"y": torch.tensor([0, 1, -100, 0])}, "y of batch 2 must hold classes.*got -100"),
         ({"y": torch.ones(4)}, "y of batch 2 must hold class numbers"),
