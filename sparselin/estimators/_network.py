@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import math
 from typing import Any, NamedTuple, Self
 
@@ -21,11 +22,11 @@ from torch import Tensor, nn
 
 from sparselin.estimators._common import FeatureSelector, names_of, validate
 from sparselin.neural.networks import mlp, widths_of
+from sparselin.neural.settings import check_choice
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Names, Status
 
-_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _ROWS_AT_ONCE = 65_536
 
 # the targets in the form that the loss takes, the weights of the rows, and the number of outputs
@@ -144,7 +145,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         """Return the targets in the form that the loss needs, the row weights, and the number of outputs."""
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
-        dtype = self._torch_dtype()
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
         X, y, sample_weight = validate(
             self, X, y, sample_weight, dtype=np.dtype(self.dtype), multi_output=self._several,
             ensure_min_samples=2, y_numeric=self._several,
@@ -152,12 +153,8 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         if sample_weight is not None and not sample_weight.sum() > 0:
             raise ValueError("sample_weight must be positive for some row; all weights are zero")
         y, weight, q = self._targets(y, sample_weight)
-        device = self._device()
-        rows = Rows(
-            torch.tensor(X, dtype=dtype, device=device),
-            torch.tensor(y, device=device),
-            None if weight is None else torch.tensor(weight / weight.mean(), dtype=dtype, device=device),
-        )
+        tensor = functools.partial(torch.tensor, device=self._device())
+        rows = Rows(tensor(X), tensor(y), None if weight is None else tensor(weight / weight.mean()))
         seed = self._seed_from_state()
         loss = as_loss(self._default_loss if self.loss is None else self.loss)
         return NetworkTask(rows, q, loss, seed, names_of(self))
@@ -170,12 +167,6 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
                 "random_state must be None, a seed in 0..2**32 − 1 or a numpy.random.RandomState; got "
                 f"{self.random_state!r}"
             ) from error
-
-    def _torch_dtype(self) -> torch.dtype:
-        dtype: Any = self.dtype
-        if not isinstance(dtype, str) or dtype not in _DTYPES:
-            raise ValueError(f"dtype must be one of {sorted(_DTYPES)}; got {dtype!r}")
-        return _DTYPES[dtype]
 
     def _device(self) -> torch.device:
         """Return the device: by default the GPU if there is one, else the CPU."""

@@ -1,13 +1,13 @@
 from .attention import SequentialAttention as SequentialAttention
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path
+from .lassonet import matrix_completion as matrix_completion
 from .lassonet import network_at as network_at
+from .lassonet import reconstruction_path as reconstruction_path
 from .lassonet import refit as refit
 from .masks import FeatureMask as FeatureMask
 from .networks import EmbeddedColumns as EmbeddedColumns
 from .networks import SkipNetwork as SkipNetwork
 from .networks import mlp as mlp
-from .reconstruction import matrix_completion as matrix_completion
-from .reconstruction import reconstruction_path as reconstruction_path
 from .settings import LassoNetSettings as LassoNetSettings
 from .training import NonFiniteLoss as NonFiniteLoss

@@ -25,9 +25,8 @@ from torch import Tensor
 from proofs_checks.experiments.networks.data import FORMS, table
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.protocol import sizes_below
-from sparselin.neural.lassonet import refit
+from sparselin.neural.lassonet import completion_loss, matrix_completion, refit
 from sparselin.neural.networks import SkipNetwork, mlp
-from sparselin.neural.reconstruction import completion_loss, matrix_completion
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray
