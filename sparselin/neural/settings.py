@@ -89,18 +89,16 @@ class LassoNetSettings:
 
     def _pairs(self) -> dict[str, Any]:
         """Return the settings that are pairs, after checking them."""
-        pairs = {
-            "learning_rate": _pair(self.learning_rate, "learning_rate"),
-            "epochs": _pair(self.epochs, "epochs", int),
-            "patience": _pair(self.patience, "patience", int, never=True),
+        rates, patience = _pair(self.learning_rate, "learning_rate"), _pair(self.patience, "patience")
+        dense, path = _pair(self.epochs, "epochs")
+        why, never = ": only the dense network can have 0, if it is trained already", ": None disables it"
+        return {
+            "learning_rate": tuple(
+                check_real(x, "learning_rate", lambda x: x > 0, "positive") for x in rates
+            ),
+            "epochs": (check_count(dense, "epochs", 0), check_count(path, "epochs", 1, why=why)),
+            "patience": tuple(x if x is None else check_count(x, "patience", 1, why=never) for x in patience),
         }
-        if min(pairs["learning_rate"]) <= 0 or pairs["epochs"][0] < 0 or pairs["epochs"][1] < 1:
-            raise ValueError(
-                "learning_rate must be positive, and epochs at least 0 for the dense network, 1 for each λ"
-            )
-        if any(value is not None and value < 1 for value in pairs["patience"]):
-            raise ValueError(f"patience must be at least 1, or None to disable it; got {self.patience}")
-        return pairs
 
 
 def check_settings(settings: Any) -> LassoNetSettings:
@@ -116,18 +114,12 @@ def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
         raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
 
 
-def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, ...]:
-    """Return the values for the dense network and the path, given as two values or as one for both.
-
-    never : whether None is allowed as a value.
-    """
+def _pair(value: Any, name: str) -> tuple[Any, ...]:
+    """Return the values for the dense network and the path, given as two values or as one for both."""
     pair = value if isinstance(value, Sequence) else (value, value)
     if len(pair) != 2:
         raise ValueError(f"{name} must be one value or two, for the dense network and the path; got {value}")
-    return tuple(
-        None if x is None and never else check_count(x, name, 0) if kind is int else check_real(x, name)
-        for x in pair
-    )
+    return tuple(pair)
 
 
 def as_design(data: Any, name: str) -> Tensor:
@@ -214,12 +206,9 @@ def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwo
     if not isinstance(network, Iterable):
         raise TypeError(f"network must be hidden widths, such as [32], or a torch.nn.Module; got {network!r}")
     widths = widths_of(network, "network")
-    if loss is cross_entropy:
-        q = int(y.max()) + 1
-    elif y.ndim <= 2:
-        q = y.shape[1] if y.ndim == 2 else 1
-    else:
+    if y.ndim > 2:
         raise ValueError(f"network must be a Module if y has shape {tuple(y.shape)}; got widths {widths}")
+    q = int(y.max()) + 1 if loss is cross_entropy else y.shape[1:].numel()
     dtype = X.dtype if X.is_floating_point() else torch.get_default_dtype()
     model: SkipNetwork = SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
     return model
