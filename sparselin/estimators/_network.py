@@ -121,7 +121,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
                 "outputs, such as lambda d, q: mlp(d, [32], q) with mlp of sparselin.neural; "
                 f"got {type(self.network).__name__}"
             )
-        made = self.network(n_features, task.n_outputs)
+        made, call = self.network(n_features, task.n_outputs), f"network({n_features}, {task.n_outputs})"
         if not isinstance(made, nn.Module):
             raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
         made = made.to(task.rows.X)
@@ -130,14 +130,10 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
             with torch.no_grad():
                 shape = tuple(made.eval()(task.rows.X.new_zeros(2, n_features)).shape)
         except RuntimeError as error:
-            raise ValueError(
-                f"network({n_features}, {task.n_outputs}) must read {n_features} features: {error}"
-            ) from error
+            raise ValueError(f"{call} must read {n_features} features: {error}") from error
         if self.loss is None and shape != (2, task.n_outputs):
-            raise ValueError(
-                f"network({n_features}, {task.n_outputs}) must give {task.n_outputs} outputs for each row; "
-                f"for 2 rows its output has shape {shape}"
-            )
+            expected = f"{call} must give {task.n_outputs} outputs for each row"
+            raise ValueError(f"{expected}; for 2 rows its output has shape {shape}")
         return made.train(training)
 
     @abc.abstractmethod

@@ -189,7 +189,6 @@ class Record:
         self._k, self._mask, self._names, self._schedule = k, mask, names, schedule
         self.order: list[int] = forced.tolist()
         self.total = 0
-        self._phase = [0] * len(forced)
         self._margin = [np.nan] * len(forced)
         self._attention: list[FloatArray] = []
         self._loss: list[float] = []
@@ -245,7 +244,6 @@ class Record:
         self.order += picks
         self._loss.append(self._mean_loss())
         self._penalty.append(lam)
-        self._phase += [len(self._loss)] * size
         self._attention.append(attention)
         return picks
 
@@ -257,10 +255,11 @@ class Record:
         if len(self.order) == self._k:
             status = Status.COMPLETED
         mask, phases = self._mask, len(self._loss)
+        sizes = self._schedule.sizes[:phases]
         groups = None if mask.groups is None else mask.groups.cpu().numpy()
         return AttentionPath(
             order=np.array(self.order, np.intp),
-            phase=np.array(self._phase, np.intp),
+            phase=np.repeat(np.arange(phases + 1), [len(self.order) - sum(sizes), *sizes]),
             attention=np.array(self._attention).reshape(phases, len(mask.logits)),
             margin=np.array(self._margin),
             loss=np.array(self._loss),
