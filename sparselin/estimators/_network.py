@@ -177,7 +177,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         X = X[:, self.selected_] if self._narrow else X
         like = next(self.network_.parameters())
         with torch.no_grad():
-            parts = torch.tensor(X).split(_ROWS_AT_ONCE)
+            parts = (torch.tensor(X[i : i + _ROWS_AT_ONCE]) for i in range(0, len(X), _ROWS_AT_ONCE))
             return torch.cat([self.network_(part.to(like)).cpu() for part in parts])
 
 
