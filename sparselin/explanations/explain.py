@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.explanations.lasso import explain_on_flow_path, explain_on_lasso_path
+from sparselin.explanations.lasso import explain_on_path
 from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
@@ -108,6 +108,4 @@ def explain(
         return explain_in_subset(problem, path, j)
     if isinstance(path, SelectionPath):
         return explain_on_selection_path(problem, path, j)
-    if isinstance(path, FlowPath):
-        return explain_on_flow_path(problem, path, j)
-    return explain_on_lasso_path(problem, path, j)
+    return explain_on_path(problem, path, j)

@@ -13,65 +13,43 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.memory import blocks
 from sparselin.results import Explanation, FloatArray, FlowPath, IndexArray, LassoPath
-from sparselin.results.base import Named
 from sparselin.results.display import join_words
 
 Intervals = tuple[tuple[float, float], ...]
 
 
-def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanation:
-    """Explain when and why feature j entered the LASSO path, or why it did not.
+def explain_on_path(problem: Problem, path: LassoPath | FlowPath, j: int) -> Explanation:
+    """Explain when and why feature j entered a path of the LASSO or of the flow, or why it did not.
 
     Raises ValueError if the path was not computed from this problem.
     """
-    c, error = _correlations(problem, path, path.intercept, "λ", path.knots, j)
-    intervals, knot = _intervals([j in active for active in path.active[: len(path.knots) - 1]], path.knots)
+    if isinstance(path, FlowPath):
+        kind, symbol, intercept = "flow", "τ", path.intercept_path
+        supports, edges, points = path.supports, [*path.tau.tolist(), path.end], np.array([0.0, *path.tau])
+    else:
+        kind, symbol, intercept = "LASSO", "λ", path.intercept
+        supports, edges, points = path.active[: len(path) - 1], path.knots.tolist(), path.knots
+    c, error = _correlations(problem, path, intercept, symbol, points, j)
+    intervals, step = _intervals([j in support for support in supports], edges)
     beta, forced = _coefficients(path, j), path.forced.tolist()
-    nonzero = path.features[path.coef_path[max(knot - 1, 0) if knot else -1] != 0]
+    nonzero = path.features[path.coef_path[step - 1] != 0]
     given = nonzero[nonzero != j]
     at = standing(problem, given, j)
-    positive = path.knots > 0
-    level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
-    course = Course(c if path.positive else np.abs(c), error, level)
-    if intervals:
-        place, end = f"knot {knot} of {len(path.knots)}", float(path.knots[-1])
-        text = _describe_entry(path, j, "λ", place, intervals, end)
-        if intervals[-1][1] == end:
-            text += f"; at the end of the path (λ = {end:.4g}) its coefficient is {float(beta[-1]):.4g}"
-        text += "."
-    elif j in forced:
-        at_start = standing(problem, path.forced[: forced.index(j)], j)
-        text = _describe_forced_feature(path, j, beta, at_start, f" (λ = {path.knots[0]:.4g})")
+    if isinstance(path, FlowPath):
+        course = Course(path.s[:, j], path.s_error, np.ones(len(path)))
     else:
-        text = _describe_zero(path, j, course._replace(correlation=c), at, given)
-    entry = Entry(step=knot, forced=j in forced, intervals=intervals)
-    return explanation(path, j, "LASSO", given, at, entry, course, problem.dtype, text)
-
-
-def explain_on_flow_path(problem: Problem, path: FlowPath, j: int) -> Explanation:
-    """Explain when and why feature j entered the path of the gradient flow, or why it did not.
-
-    Raises ValueError if the path was not computed from this problem.
-    """
-    _correlations(problem, path, path.intercept_path, "τ", np.array([0.0, *path.tau]), j)
-    intervals, event = _intervals([j in support for support in path.supports], [*path.tau.tolist(), path.end])
-    forced = path.forced.tolist()
-    nonzero = path.features[path.coef_path[event - 1] != 0]
-    given = nonzero[nonzero != j]
-    at, beta = standing(problem, given, j), _coefficients(path, j)
-    course = Course(np.abs(path.s[:, j]), path.s_error, np.ones(len(path)))
-    if event:
-        place = f"event {event} of {len(path)}, where its |s| reached 1"
-        text = _describe_entry(path, j, "τ", place, intervals, path.end)
-        left = f" and left at τ = {path.end:.4g}" if beta[-1] == 0 and intervals[-1][1] == path.end else ""
-        text += f"{left}; at the end of the path its coefficient is {float(beta[-1]):.4g}."
+        positive = path.knots > 0
+        course = Course(c[positive], error[positive], path.knots[positive].astype(np.float64))
+    if step:
+        text = _describe_entry(path, j, step, intervals, edges[-1], float(beta[-1]))
     elif j in forced:
-        at_start = standing(problem, path.forced[: forced.index(j)], j)
-        text = _describe_forced_feature(path, j, beta, at_start)
+        text = _describe_forced_feature(path, j, beta, standing(problem, path.forced[: forced.index(j)], j))
     else:
-        text = _describe_rest(path, j, course, at, given)
-    entry = Entry(step=event, forced=j in forced, intervals=intervals)
-    return explanation(path, j, "flow", given, at, entry, course, problem.dtype, text)
+        text = _describe_zero(path, j, course, at, given)
+    if not path.positive:
+        course = course._replace(correlation=np.abs(course.correlation))
+    entry = Entry(step=step, forced=j in forced, intervals=intervals)
+    return explanation(path, j, kind, given, at, entry, course, problem.dtype, text)
 
 
 def _coefficients(path: LassoPath | FlowPath, j: int) -> FloatArray:
@@ -143,44 +121,51 @@ def _intervals(inside: Sequence[bool], edges: Sequence[float] | FloatArray) -> t
     return tuple(pairs), int(change[0]) + 1 if len(change) else 0
 
 
-def _describe_entry(path: Named, j: int, symbol: str, place: str, intervals: Intervals, end: float) -> str:
-    """Write that feature j entered, and when it left and came back.
+def _describe_entry(
+    path: LassoPath | FlowPath, j: int, step: int, intervals: Intervals, end: float, last: float
+) -> str:
+    """Write that feature j entered, when it left and came back, and its coefficient at the end of the path.
 
-    symbol : the name of the parameter of the path, λ or τ.
-    place : the number of the knot or event at which j entered first, in words.
+    step : the number of the knot or event at which j entered first.
     intervals, end : the pairs (entry, exit) of j, and the end of the path.
+    last : the coefficient of j at the end of the path.
     """
+    flow = isinstance(path, FlowPath)
+    symbol, edge, why = ("τ", "event", ", where its |s| reached 1") if flow else ("λ", "knot", "")
     (first, until), *again = intervals
-    text = f"{path.name_of(j)} entered at {symbol} = {first:.4g} ({place})"
+    text = f"{path.name_of(j)} entered at {symbol} = {first:.4g} ({edge} {step} of {len(path)}{why})"
     text += f" and left at {symbol} = {until:.4g}" if until != end else ""
     if again:
         spans = [f"{a:.4g} to {b:.4g}" if math.isfinite(b) else f"{a:.4g} on" for a, b in again]
         text += f"; it is nonzero again from {symbol} = {join_words(spans)}"
-    return text
+    stays, value = intervals[-1][1] == end, f"its coefficient is {last:.4g}"
+    if flow:
+        text += f" and left at τ = {end:.4g}" if stays and last == 0 else ""
+        return f"{text}; at the end of the path {value}."
+    return f"{text}; at the end of the path (λ = {end:.4g}) {value}." if stays else f"{text}."
 
 
-def _describe_forced_feature(
-    path: LassoPath | FlowPath, j: int, beta: FloatArray, at: Standing, start: str = ""
-) -> str:
+def _describe_forced_feature(path: LassoPath | FlowPath, j: int, beta: FloatArray, at: Standing) -> str:
     """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
 
     beta : the coefficient of j at each knot or event.
-    start : the λ at which the path starts, in parentheses.
     at : the `Standing` of j relative to the features forced before it. If X_j is zero or in the span of these
         features, its coefficient is zero, and the sentence gives this reason.
     """
     begin = f"{path.name_of(j)} was forced, so it has no penalty"
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
         return f"{begin}; {no_effect}."
-    return (
-        f"{begin}; its coefficient is {beta[0]:.4g} at the start of the path{start} "
-        f"and {beta[-1]:.4g} at its end."
-    )
+    start = "" if isinstance(path, FlowPath) else f" (λ = {path.knots[0]:.4g})"
+    coefficient = f"its coefficient is {beta[0]:.4g} at the start of the path{start}"
+    return f"{begin}; {coefficient} and {beta[-1]:.4g} at its end."
 
 
-def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
-    """Write the sentence for a feature j whose coefficient is zero at every λ.
+def _describe_zero(
+    path: LassoPath | FlowPath, j: int, course: Course, at: Standing, given: IndexArray
+) -> str:
+    """Write the sentence for a feature j whose coefficient is zero at every λ or τ.
 
+    course : ⟨X_j, r⟩ at each positive knot, or s_j at each event of a flow, with its sign.
     given : the features that are nonzero at the end of the path.
     at : the `Standing` of j relative to the features `given`.
     """
@@ -188,36 +173,29 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
     if at.vanishes:
         return f"{begin}: its column is {words.zero(path)} up to rounding."
     if not len(course.level):
-        return f"{begin} because no feature is {words.correlation(path)} (λ* = 0)."
+        rest = ", so the flow is at rest" if isinstance(path, FlowPath) else " (λ* = 0)"
+        return f"{begin} because no feature is {words.correlation(path)}{rest}."
+    if isinstance(path, FlowPath):
+        begin += f" up to τ = {path.end:.4g}" if math.isfinite(path.end) else ""
+        height = _describe_height_of_s(path, course)
+    else:
+        begin += f" down to λ = {float(path.knots[-1]):.4g}"
+        height = _describe_height(path, *course)
     explained = words.describe_share(path, given, at, path.with_intercept, "the features nonzero at the end")
-    parts = [_describe_height(path, *course), explained]
-    if len(given):
-        parts.append(words.describe_gain(at, "adding it to them in least squares"))
-    return words.sentence(f"{begin} down to λ = {float(path.knots[-1]):.4g}", parts)
+    gain = words.describe_gain(at, "adding it to them in least squares") if len(given) else ""
+    return words.sentence(begin, [height, explained, gain])
 
 
-def _describe_rest(path: FlowPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
-    """Write the sentence for a feature j whose coefficient is zero at every τ.
+def _describe_height_of_s(path: FlowPath, course: Course) -> str:
+    """Write the part of a sentence that says how close |s_j| came to 1.
 
-    course : |s_j| at each event, with error bounds. Between events s_j is linear in τ, so |s_j| is largest at
-        an event.
-    given, at : the features that are nonzero at the end of the path, and the `Standing` of j relative to
-        them.
+    Between events s_j is linear in τ, so |s_j| is largest at an event.
     """
-    begin, s = f"{path.name_of(j)} stays at zero", course.correlation
-    if at.vanishes:
-        return f"{begin}: its column is {words.zero(path)} up to rounding."
-    if not len(s):
-        return f"{begin} because no feature is correlated with the residual, so the flow is at rest."
+    s = np.abs(course.correlation)
     top = int(np.argmax(s))
-    height = f"its |s| is always below 1 (at most {s[top]:.4g}, at τ = {path.tau[top]:.4g})"
-    if s[top] >= 1 - course.error[top]:
-        height = (
-            f"its |s| reaches 1, up to rounding, at τ = {path.tau[top]:.4g}, but its coefficient stays zero"
-        )
-    explained = words.describe_share(path, given, at, path.with_intercept, "the features nonzero at the end")
-    parts = [height, explained, words.describe_gain(at, "adding it to them in least squares")]
-    return words.sentence(begin if math.isinf(path.end) else f"{begin} up to τ = {path.end:.4g}", parts)
+    if s[top] < 1 - course.error[top]:
+        return f"its |s| is always below 1 (at most {s[top]:.4g}, at τ = {path.tau[top]:.4g})"
+    return f"its |s| reaches 1, up to rounding, at τ = {path.tau[top]:.4g}, but its coefficient stays zero"
 
 
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:

@@ -36,7 +36,7 @@ def size(path: LassoPath | SelectionPath) -> str:
     return "c" if path.positive else "|c|"
 
 
-def correlation(path: LassoPath | SelectionPath) -> str:
+def correlation(path: FittedPath) -> str:
     """Return "correlated with the residual", after the word "positively" on a path over β ≥ 0."""
     return f"{'positively ' if path.positive else ''}correlated with the residual"
 
