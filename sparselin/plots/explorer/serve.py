@@ -29,15 +29,8 @@ def warm_up() -> None:
 
 def bind(port: int) -> socket.socket:
     """Return a socket at a port of this machine; 0 means any free port. OSError: the port is taken."""
-    found = socket.socket()
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((HOST, port))
-        found.listen()  # from here on the port is taken, and a browser that loads the page waits
-    except OSError:
-        found.close()
-        raise
-    return found
+    # from here on the port is taken, and a browser that loads the page waits
+    return socket.create_server((HOST, port))
 
 
 def open_browser(url: str) -> bool:

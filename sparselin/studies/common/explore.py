@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 
 import click
 from rich.console import Console
@@ -40,9 +41,8 @@ def explore(start: str, port: int, browser: bool) -> None:
     try:
         place = serve.bind(port)
     except OSError as error:
-        raise click.ClickException(
-            f"cannot use port {port} ({error.strerror}): choose another with --port; 0 means any free one"
-        ) from None
+        why = f"cannot use port {port} ({os.strerror(error.errno or 0)})"
+        raise click.ClickException(f"{why}: choose another with --port; 0 means any free one") from None
     url = f"http://{serve.HOST}:{place.getsockname()[1]}/?{query}"
 
     def ready() -> None:
