@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sparselin.results.display import Table, as_frame, as_html, as_text, number
+from sparselin.results.display import Column, Table, as_frame, as_html, as_text, number
 from sparselin.validation import FloatArray as FloatArray
 from sparselin.validation import IndexArray as IndexArray
 from sparselin.validation import Names as Names
@@ -206,6 +207,11 @@ class Named(Result):
     def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.name_of(int(j)) for j in J)
 
+    def _features(self, J: IndexArray, coef: FloatArray | None = None) -> tuple[Column, ...]:
+        """Return the first columns of a table with a row for each feature of J, and with `coef` if given."""
+        columns = Column("index", None, J), Column("name", "name", self._names_of(J))
+        return columns if coef is None else (*columns, Column("coefficient", "coefficient", coef))
+
 
 class FittedPath(Named):
     """The base class of paths of models; the fields of their `fit` are properties of the path."""
@@ -253,6 +259,21 @@ def dense(inner: FloatArray, features: IndexArray, d: int) -> FloatArray:
     whole = np.zeros((*inner.shape[:-1], d), inner.dtype)
     whole[..., features] = inner
     return whole
+
+
+def check_places(given: ArrayLike, name: str, low: float, high: float, bounds: str) -> FloatArray:
+    """Check that a number or vector lies in [low, high], the range of a path, and convert it to float64.
+
+    name, bounds : the name of the parameter, and the range in words; errors contain both.
+    """
+    places = np.asarray(given)
+    if places.dtype.kind not in "iuf" or places.ndim > 1:
+        raise TypeError(f"{name} must be a real number, or a vector of real numbers; got {given!r}")
+    places = places.astype(np.float64)
+    bad = places[~(np.isfinite(places) & (places >= low) & (places <= high))]
+    if bad.size:
+        raise ValueError(f"{name} must be finite{bounds}; got {bad[0]}")
+    return places
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -53,9 +53,7 @@ class FlowAverage(Named):
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
         columns = (
-            Column("index", None, J),
-            Column("name", "name", self._names_of(J)),
-            Column("coefficient", "coefficient", self.coef[J]),
+            *self._features(J, self.coef[J]),
             Column("violates", "violates KKT", np.isin(J, self.violations)),
         )
         excess = f"the objective exceeds the minimum by at most {number(self.excess)}"
@@ -214,15 +212,8 @@ class FlowPath(FittedPath):
 
     def _times(self, tau: ArrayLike) -> FloatArray:
         """Check that τ, a number or (q,) numbers, lies on the path, and convert it to float64."""
-        given = np.asarray(tau)
-        if given.dtype.kind not in "iuf" or given.ndim > 1:
-            raise TypeError(f"tau must be a real number, or a vector of real numbers; got {tau!r}")
-        times = given.astype(np.float64)
-        bad = times[~(np.isfinite(times) & (times >= 0) & (times <= self.end))]
-        if bad.size:
-            end = "" if np.isinf(self.end) else f" and at most {self.end:g}, the end of this path"
-            raise ValueError(f"tau must be finite, at least 0{end}; got {bad[0]}")
-        return times
+        end = "" if np.isinf(self.end) else f" and at most {self.end:g}, the end of this path"
+        return base.check_places(tau, "tau", 0, self.end, f", at least 0{end}")
 
     def _headline(self) -> str:
         used = f"{len(self.features)} of {self.n_features} features"

@@ -114,7 +114,9 @@ class LassoPath(FittedPath):
 
     def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
         """Interpolate `values` (m, ...), one entry for each knot, linearly at each λ ≥ knots[-1]."""
-        lam, m = _levels(lam, float(self.knots[-1])), len(self)
+        end, m = float(self.knots[-1]), len(self)
+        bounds = f" and at least {end:g}, the end of this path" + " (decrease its lam_min)" * (end > 0)
+        lam = base.check_places(lam, "lam", end, np.inf, bounds)
         if m == 1:
             return np.asarray(values[np.zeros(lam.shape, np.intp)])
         knots = self.knots.astype(np.float64)
@@ -207,33 +209,11 @@ class FirstEntry(Named):
 
     def _table(self) -> Table:
         columns = (
-            Column("index", None, np.array(self.tied, np.intp)),
-            Column("name", "name", self.tied_names),
+            *self._features(np.array(self.tied, np.intp)),
             Column("sign", "sign", self.signs.astype(int)),
             Column("direction", "direction", self.direction),
             Column("active", "in A(S)", np.isin(self.tied, self.active)),
         )
-        window = f"A(S) is the support outside S on (λ₂, λ*), λ₂ = {number(self.window_lower)}"
-        return Table(
-            columns,
-            (
-                f"{window}; λ₀ = {number(self.proof_lower)}",
-                f"‖r‖ = {number(self.residual_norm)}",
-                self.status.line,
-            ),
-        )
-
-
-def _levels(lam: ArrayLike, end: float) -> FloatArray:
-    """Check that λ, a number or (q,) numbers, is finite and not below `end`, and convert it to float64."""
-    given = np.asarray(lam)
-    if given.dtype.kind not in "iuf" or given.ndim > 1:
-        raise TypeError(f"lam must be a real number, or a vector of real numbers; got {lam!r}")
-    levels = given.astype(np.float64)
-    bad = levels[~(np.isfinite(levels) & (levels >= end))]
-    if bad.size:
-        hint = " Compute the path with a smaller lam_min." if 0 <= bad[0] < end else ""
-        raise ValueError(
-            f"lam must be finite and at least {end:g}, the end of this path; got {bad[0]}.{hint}"
-        )
-    return levels
+        lower, proof = number(self.window_lower), number(self.proof_lower)
+        window = f"A(S) is the support outside S on (λ₂, λ*), λ₂ = {lower}; λ₀ = {proof}"
+        return Table(columns, (window, f"‖r‖ = {number(self.residual_norm)}", self.status.line))

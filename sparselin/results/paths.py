@@ -72,8 +72,7 @@ class Steps(FittedPath):
         forced = np.isnan(self.lam_star)
         return (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "name", self.support_names),
+            *self._features(self.support),
             Column("forced", "forced" if forced.any() else None, forced),
             Column("coefficient", "coefficient", self.coef),
             Column("lam_star", "λ*", self.lam_star),

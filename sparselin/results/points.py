@@ -51,9 +51,7 @@ class DualProjection(Named):
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
         columns = (
-            Column("index", None, J),
-            Column("name", "name", self._names_of(J)),
-            Column("coefficient", "coefficient", self.coef[J]),
+            *self._features(J, self.coef[J]),
             Column("active", "active", np.isin(J, self.active)),
         )
         return Table(columns, (f"‖u‖ = {number(float(np.linalg.norm(self.u)))}", self.status.line))
@@ -111,9 +109,7 @@ class DescentResult(Named):
     def _table(self) -> Table:
         J = np.argsort(-np.abs(self.coef), kind="stable")
         columns = (
-            Column("index", None, J),
-            Column("name", "name", self._names_of(J)),
-            Column("coefficient", "coefficient", self.coef[J]),
+            *self._features(J, self.coef[J]),
             Column("weight", "weight", self.weights[J]),
             Column("w", "w", self.w[J]),
             Column("theta", "θ", self.theta[J]),

@@ -152,8 +152,7 @@ class StabilitySelection(Named):
         since = np.where(stable.any(axis=0), 1.0 + stable.argmax(axis=0), np.nan)
         forced = np.isin(order, self.forced)
         columns = (
-            Column("index", None, order),
-            Column("name", "name", self._names_of(order)),
+            *self._features(order),
             Column("forced", "forced" if forced.any() else None, forced),
             Column("frequency", "Π̂", frequencies[-1, order], 3),
             Column("simultaneous", "Π̃", both[order], 3),

@@ -96,9 +96,7 @@ class SubsetResult(Named):
         after = np.cumsum(self.gains) + (self.value - self.gains.sum())
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "name", self.support_names),
-            Column("coefficient", "coefficient", self.coef),
+            *self._features(self.support, self.coef),
             Column("gain", "gain", self.gains),
             Column("r2", "R²", after, 4) if self._plain else Column("value", "g", after),
         )
