@@ -15,7 +15,7 @@ from sparselin.lasso.sequential import sequential_lasso
 from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces
+from sparselin.plots.geometry.scene import Scene, chain_of, extent, outlines, scene, tied_faces
 from sparselin.results import FloatArray, SelectionPath, Status
 
 Frame = dict[str, Any]  # the values are types of JSON
@@ -61,9 +61,10 @@ def frame(state: State, wanted: str = "all") -> Frame:
         "T": list(entry.tied), "A": list(entry.active), "correlations": correlations.tolist(),
         "r": view.r.tolist(), "u": view.u.tolist(), "beta": view.coef.tolist(),
         "knots": view.path.knots.tolist(), "betas": view.path.coef.tolist(), "path": view.points.tolist(),
-        "faces": [_face(view, side) for side in sides],
+        "faces": [side._asdict() | {"corners": side.corners.tolist(), "strong": view.holds(side)}
+                  for side in sides],
         "polygon": outline(view.X, view.lam, far).tolist() if plane else [],
-        "star": _star(view, far) if levels else [],
+        "star": [corners.tolist() for lam in levels for corners in outlines(view.X, lam, far)],
         "tied": [{"feature": j, "corners": piece.tolist(), "active": j in entry.active}
                  for j, piece, _ in (tied_faces(view, far, 0.22 * half) if levels else [])],
         "slice": outline(view.X, view.lam, far, view.slice).tolist() if view.S else [],
@@ -84,16 +85,6 @@ def _preset(state: State) -> Frame:
     if preset is None:
         return {}
     return {"name": name} | {key: value for key, value in preset._asdict().items() if key != "state"}
-
-
-def _face(view: Scene, side: PolytopeFace) -> Frame:
-    """Describe a face of the polytope C_λ: features, signs, corners, and whether u lies on it."""
-    return {
-        "features": list(side.features),
-        "signs": list(side.signs),
-        "corners": side.corners.tolist(),
-        "strong": view.holds(side),
-    }
 
 
 def _flow(view: Scene) -> Frame:
@@ -127,13 +118,6 @@ def _flow(view: Scene) -> Frame:
         "solves": [path.average(2 / (a + b)).is_lasso for a, b in itertools.pairwise(levels)],
         "words": f"Until τ = 1/λ = {1 / lam:.4g} the flow {times}, and its average {verdict}.",
     }  # fmt: skip
-
-
-def _star(view: Scene, far: float) -> list[Any]:
-    """Return the outline of the polytope C_{λ*}: a polygon in the plane, in space one for each face."""
-    if len(view.y) == 2:
-        return [outline(view.X, view.entry.lam_star, far).tolist()]
-    return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
 
 
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:

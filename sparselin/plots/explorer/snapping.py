@@ -32,8 +32,8 @@ def snap(state: State, moved: str, radius: float) -> State:
     if moved == "lam":
         path = lasso_path(state.X, np.array(state.y), forced=state.S)
         knots = path.knots[path.knots > 0]
-        near = knots[np.abs(knots - state.lam) <= radius]
-        return dataclasses.replace(state, lam=float(_nearest(near, state.lam))) if len(near) else state
+        nearest = min(knots.tolist(), key=lambda knot: abs(knot - state.lam), default=np.inf)
+        return dataclasses.replace(state, lam=nearest) if abs(nearest - state.lam) <= radius else state
     if moved == "y":
         point = _tied_response(state, radius)
         return state if point is None else _exact_tie(state, point, lambda y: dataclasses.replace(state, y=y))
@@ -51,11 +51,6 @@ def snap(state: State, moved: str, radius: float) -> State:
         return with_column(copy)
     point = _tied_column(state, j, radius)
     return state if point is None else _exact_tie(state, point, with_column, j)
-
-
-def _nearest(values: FloatArray, to: float) -> float:
-    """Return the value nearest to a number."""
-    return float(values[np.argmin(np.abs(values - to))])
 
 
 def _exact_tie(state: State, point: FloatArray, at: Callable[[Point], State], j: int | None = None) -> State:

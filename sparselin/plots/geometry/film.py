@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sparselin.plots.geometry import plane, space
 from sparselin.plots.geometry.labels import braces, column, look
 from sparselin.plots.geometry.polytope import faces, outline
-from sparselin.plots.geometry.scene import Scene, extent, scene
+from sparselin.plots.geometry.scene import Scene, draw_outline, extent, ring, scene
 from sparselin.plots.style import GREY, POINTS, axes, pyplot, write_near
 from sparselin.validation import Columns, check_count
 
@@ -84,18 +84,16 @@ def _dual(figure: Any, view: Scene) -> Any:
     half, far = extent(view, [lam])
     if len(view.X) == 3:
         ax = space.prepare_axes(figure.add_subplot(1, 2, 1, projection="3d"), view, half)
-        for side in faces(view.X, lam, half):
-            space.ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
     else:
         ax = axes(figure.add_subplot(1, 2, 1), "", "$u_1$", "$u_2$")
         ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
-        space.ring(ax, outline(view.X, lam, far), color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+    draw_outline(ax, view, lam, half if len(view.X) == 3 else far)
     for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", ax.xaxis)):
         axis.set_ticks([])  # numbers take most of the time of a frame
         axis.labelpad = -8 if len(view.X) == 3 else 4
     ends = outline(view.X, lam, half, view.slice)
     if view.S:
-        space.ring(ax, ends, color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
+        ring(ax, ends, color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
     ax.plot(*view.points.T, ":", color="black", linewidth=1.5, zorder=5)
     ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
     return ax
@@ -122,9 +120,7 @@ def _frame(left: Any, right: Any, view: Scene) -> None:
     if len(view.X) == 3:
         space.solid(left, view, faces(view.X, drawn, half))
     else:
-        left.fill(*outline(view.X, drawn, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
-        for side in faces(view.X, drawn, far):
-            plane.edge(left, view, side)
+        plane.solid(left, view, faces(view.X, drawn, far), outline(view.X, drawn, far))
     left.plot(*np.array([view.u, view.y]).T, color="black", linewidth=1.2, zorder=6)
     left.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
     left.set_title(rf"$C_\lambda$ and u($\lambda$), $\lambda$ = {lam:.3f}", fontsize=POINTS)

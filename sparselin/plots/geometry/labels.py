@@ -24,8 +24,18 @@ def look(j: int) -> dict[str, Any]:
 
 
 def arrow(ax: Any, start: Any, end: Any, **style: Any) -> None:
-    """Draw an arrow in the plane, from point to point."""
-    ax.annotate("", end, start, arrowprops={"shrinkA": 0, "shrinkB": 0} | style)
+    """Draw an arrow from point to point; in space its head has the same size everywhere in the picture.
+
+    style : properties of the arrow in the plane; in space only the line's are used.
+    """
+    if ax.name != "3d":
+        ax.annotate("", end, start, arrowprops={"shrinkA": 0, "shrinkB": 0} | style)
+        return
+    line = {key: style[key] for key in ("color", "linewidth", "linestyle")}
+    ax.plot(*np.array([start, end]).T, zorder=6, **line)
+    head = 0.08 * ax.get_xlim()[1] / (float(np.linalg.norm(end - start)) or 1)
+    del line["linestyle"]
+    ax.quiver(*start, *(end - start), arrow_length_ratio=head, zorder=6, **line)
 
 
 def column(names: Names, j: int, sign: float = 1) -> str:
@@ -85,12 +95,12 @@ class Labels:
             at = np.column_stack(proj3d.proj_transform(*at.T, self.ax.get_proj())[:2])
         return np.asarray(self.ax.transData.transform(at))
 
-    def avoid(self, line: FloatArray) -> None:
-        """Keep later labels away from the line through these points (m, n)."""
-        ends = self.pixels(line)
+    def avoid(self, *lines: FloatArray) -> None:
+        """Keep later labels away from the lines through these points, each (m, n)."""
         steps = np.linspace(0, 1, 30)[:, None]
-        parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
-        self.points = np.concatenate([self.points, *parts])
+        for ends in map(self.pixels, lines):
+            parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
+            self.points = np.concatenate([self.points, *parts])
 
     def place(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,
             **style: Any) -> None:  # fmt: skip

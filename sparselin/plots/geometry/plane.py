@@ -8,24 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots.geometry import space
-from sparselin.plots.geometry.labels import Labels, arrow, column, key, look, several
+from sparselin.plots.geometry import scene, space
+from sparselin.plots.geometry.labels import arrow, column, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import (
-    Scene,
-    chain_of,
-    extent,
-    mark_points,
-    name_points,
-    scene,
-    tied_faces,
-    title_of,
-)
+from sparselin.plots.geometry.scene import Normal, Scene
 from sparselin.plots.style import GREY, Axes, axes
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
 
 _WIDE = 5.0  # the width in points of the faces that contain u
+_LONGEST = 0.30  # the length of the longest normal, as a share of half the side of the picture
 
 
 def dual_polytope(
@@ -76,7 +68,7 @@ def dual_polytope(
     >>> path.get_xydata().tolist()
     [[3.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
     """
-    view = scene(X, y, forced, lam)
+    view = scene.scene(X, y, forced, lam)
     shown = _levels(levels, view.entry.lam_star)
     if len(view.X) == 3:
         return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
@@ -97,54 +89,45 @@ def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
 
 def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     """Draw a scene with two rows."""
-    half, far = extent(view, levels)
-    ax = axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
+    half, far = scene.extent(view, levels)
+    ax = axes(ax, scene.title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     for lam in levels:
-        space.ring(ax, outline(view.X, lam, far), color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+        scene.draw_outline(ax, view, lam, far)
     sides = faces(view.X, view.lam, far, touching=True)
-    ax.fill(*outline(view.X, view.lam, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
-    for side in sides:
-        edge(ax, view, side)
+    solid(ax, view, sides, outline(view.X, view.lam, far))
     if view.S:
         cut = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
         ax.plot(*(2 * cut).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
     marked = _tied_edges(ax, view, far, half) if view.entry.lam_star in levels else []
-    mark_points(ax, view, (3, 5, 4, 6))
-    chain = residual(ax, view)
-    arrows = _normals(ax, view, sides, half)
+    scene.mark_points(ax, view, (3, 5, 4, 6))
+    arrows = scene.normals(view, sides, half, _LONGEST) + _faceless(ax, view, sides, half)
+    for ends, _, j in arrows:
+        arrow(ax, *ends, arrowstyle="->", linewidth=1.6, mutation_scale=14, **look(j))
     key(ax, tied=len(view.entry.active) < len(marked))
-    labels = Labels(ax)
     edges = [side.corners for side in sides if side.features and len(side.corners) == 2]
-    for line in [view.points, chain, *(_visible(piece, half) for piece in edges + marked)]:
-        labels.avoid(line)
-    for ends, _, _ in arrows:
-        labels.avoid(ends)
-    _texts(labels, view, arrows, chain, levels, half)
+    labels = scene.write_labels(ax, view, arrows, *(scene.visible(piece, half) for piece in edges + marked))
+    for lam in levels:
+        corners = outline(view.X, lam, 3 * half)
+        middles = (np.roll(corners, -1, axis=0) + corners) / 2
+        inside = middles[(np.abs(middles) < half).all(axis=1)]
+        if len(inside):
+            place = inside[np.argmin(inside @ view.y)]
+            labels.place(rf"$C_\lambda$, $\lambda$ = {lam:.3g}", place, 0 * place, needed=False, color=GREY)
     return ax
 
 
-def _visible(piece: FloatArray, half: float) -> FloatArray:
-    """Cut off a segment (2, 2) at the sides of the picture; return it unchanged if it lies outside."""
-    step = piece[1] - piece[0]
-    moving = np.abs(step) > 1e-12 * half
-    bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
-    low, high = max(0.0, bounds.min(axis=0).max()), min(1.0, bounds.max(axis=0).min())
-    return np.asarray(piece[0] + np.array([[low], [high]]) * step) if low < high else piece
+def solid(ax: Axes, view: Scene, sides: Sequence[PolytopeFace], corners: FloatArray) -> None:
+    """Draw the polygon with these corners in grey, and its edges in the colours of their features.
 
-
-def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
-    """Draw an edge in the colour of its first feature, with the colours of the others dashed on it.
-
-    The edge is thick if u is on it.
+    The colours of further features of an edge are dashed on it. An edge is thick if u is on it.
     """
-    if len(side.corners) < 2:
-        return
-    strong = view.holds(side)
-    for i, j in enumerate(side.features):
-        style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
-        ax.plot(*side.corners.T, linewidth=_WIDE if strong else 2, solid_capstyle="butt", zorder=2,
-                **style)  # fmt: skip
+    ax.fill(*corners.T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
+    for side in sides:
+        width = _WIDE if view.holds(side) else 2
+        for i, j in enumerate(side.features if len(side.corners) > 1 else ()):
+            style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
+            ax.plot(*side.corners.T, linewidth=width, solid_capstyle="butt", zorder=2, **style)
 
 
 def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
@@ -153,7 +136,7 @@ def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArr
     T are the tied features, A(S) the features that enter the LASSO first, and P_S^⊥y is the residual of least
     squares on S. Returns the edges.
     """
-    found = tied_faces(view, far, 0.22 * half)
+    found = scene.tied_faces(view, far, 0.22 * half)
     for j, piece, again in found:
         style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
         ax.plot(*piece.T, linewidth=_WIDE, solid_capstyle="butt", zorder=1.5, **style)
@@ -162,69 +145,18 @@ def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArr
     return [piece for _, piece, _ in found]
 
 
-def residual(ax: Axes, view: Scene) -> FloatArray:
-    """Draw the arrows β_jX_j, one after the other, from u to y, and return their ends."""
-    chain, J = chain_of(view)
-    for a, b, j in zip(chain, chain[1:], J, strict=False):
-        arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
-    return chain
-
-
-def _normals(
-    ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
-) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the edge where ⟨X_j, u⟩ = λ, if there is such an edge.
-
-    Returns (ends, label, feature) for each arrow.
-    """
-    scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
-    arrows, done = [], set()
-    for side in sides:
-        own = [j for j, sign in side.owners if sign > 0]
-        if not own or len(side.corners) < 2:
-            continue
-        middle = _visible(side.corners, half).mean(axis=0)
-        done |= set(side.features)
-        minus = [j for j in side.features if j not in own]
-        words = ", ".join(
-            filter(None, [several(view.names, own), several(view.names, minus, -1) if minus else ""])
-        )
-        for j in own:
-            arrows.append(
-                (np.array([middle, middle + scale * view.X[:, j]]), words if j == own[0] else "", j)
-            )
+def _faceless(ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float) -> list[Normal]:
+    """Draw a dotted line where ⟨X_j, u⟩ = λ for each column without a face, and return an arrow along X_j."""
+    found: list[Normal] = []
+    done = {j for side in sides if len(side.corners) > 1 for j in side.features}
     lengths = np.linalg.norm(view.X, axis=0)
-    for j in range(view.X.shape[1]):
-        if j in done or not lengths[j]:
-            continue
-        foot = view.lam * view.X[:, j] / lengths[j] ** 2
-        if np.abs(foot).max() < half:
-            along = 0.3 * half * np.array([-view.X[1, j], view.X[0, j]]) / lengths[j]
-            ax.plot(
-                *np.array([foot - along, foot + along]).T, ":", color=look(j)["color"], linewidth=2, zorder=2
-            )
-            words = f"{column(view.names, j)} (no face)"
-            arrows.append((np.array([foot, foot + scale * view.X[:, j]]), words, j))
-    for ends, _, j in arrows:
-        arrow(ax, *ends, arrowstyle="->", linewidth=1.6, mutation_scale=14, **look(j))
-    return arrows
-
-
-def _texts(
-    labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
-) -> None:
-    """Write the labels of the normals, the parts β_jX_j of Xβ, y and u, the knots and the outlines."""
-    name_points(labels, view, arrows)
-    _, J = chain_of(view)
-    for a, b, j in zip(chain, chain[1:], J, strict=False):
-        text = rf"$\beta_{{{j}}}$" + ("" if view.names is None else "·") + column(view.names, j)
-        labels.place(text, (a + b) / 2, needed=False, color=look(j)["color"])
-    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
-        labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
-    for lam in levels:
-        corners = outline(view.X, lam, 3 * half)
-        middles = (np.roll(corners, -1, axis=0) + corners) / 2
-        inside = middles[(np.abs(middles) < half).all(axis=1)]
-        if len(inside):
-            place = inside[np.argmin(inside @ view.y)]
-            labels.place(rf"$C_\lambda$, $\lambda$ = {lam:.3g}", place, 0 * place, needed=False, color=GREY)
+    for j in np.flatnonzero(lengths).tolist():
+        x = view.X[:, j]
+        foot = view.lam * x / lengths[j] ** 2
+        if j not in done and np.abs(foot).max() < half:
+            along = 0.3 * half * np.array([-x[1], x[0]]) / lengths[j]
+            line = np.array([foot - along, foot + along])
+            ax.plot(*line.T, ":", color=look(j)["color"], linewidth=2, zorder=2)
+            ends = np.array([foot, foot + _LONGEST * half / view.longest * x])
+            found.append((ends, f"{column(view.names, j)} (no face)", j))
+    return found

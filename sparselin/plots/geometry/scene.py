@@ -11,11 +11,13 @@ import numpy as np
 from sparselin.lasso.entry import first_entry
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
-from sparselin.plots.geometry.labels import Labels, braces, look
+from sparselin.plots.geometry.labels import Labels, arrow, braces, column, look, several
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
-from sparselin.plots.style import in_space
+from sparselin.plots.style import GREY, in_space
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
 from sparselin.validation import Columns, check_level
+
+Normal = tuple[FloatArray, str, int]  # the ends of an arrow, its label, and its feature
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Scene:
     def r(self) -> FloatArray:
         """The residual P_S^⊥y of least squares on the features S, which is the first point of the path."""
         return np.asarray(self.points[0])
+
+    @property
+    def longest(self) -> float:
+        """The length of the longest column."""
+        return float(np.linalg.norm(self.X, axis=0).max())
 
     @property
     def touched(self) -> tuple[int, ...]:
@@ -111,15 +118,15 @@ def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
     """Return half the side of the picture, and three times this: polytopes are cut off at that distance."""
     size = max(float(np.abs(view.y).max()), float(np.abs(view.points).max())) or view.lam
     largest = max([view.lam, *levels])
-    corners = outline(view.X, largest, 1.6 * max(size, _inner(view.X, largest, size)))
+    inner = largest / view.longest if view.longest else size  # the distance from 0 to the nearest face
+    corners = outline(view.X, largest, 1.6 * max(size, inner))
     half = 1.25 * max(size, float(np.abs(corners).max()))
     return half, 3 * half
 
 
-def _inner(X: FloatArray, lam: float, size: float) -> float:
-    """Return the distance from 0 to the nearest face; `size` if all columns are zero."""
-    longest = float(np.linalg.norm(X, axis=0).max())
-    return lam / longest if longest else size
+def outlines(X: FloatArray, lam: float, far: float) -> list[FloatArray]:
+    """Return the corners (m, n) of the lines that outline C_λ: one polygon, or in space one for each face."""
+    return [outline(X, lam, far)] if len(X) == 2 else [side.corners for side in faces(X, lam, far)]
 
 
 def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
@@ -133,8 +140,23 @@ def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
     return np.concatenate([view.u[None], view.u + np.cumsum(parts[:, J], axis=1).T]), J
 
 
+def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
+    """Draw the closed line through the corners of a face."""
+    ax.plot(*np.concatenate([corners, corners[:1]]).T, **style)
+
+
+def draw_outline(ax: Any, view: Scene, lam: float, far: float) -> None:
+    """Draw the dashed outline of C_λ."""
+    style = {"linewidth": 1} if len(view.X) == 2 else {"linewidth": 0.8, "zorder": 1}
+    for corners in outlines(view.X, lam, far):
+        ring(ax, corners, color=GREY, linestyle=(0, (6, 3)), **style)
+
+
 def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]) -> None:
-    """Draw y, P_S^⊥y (the residual on S), the path through its knots, and u, with the given zorders."""
+    """Draw y, P_S^⊥y (the residual on S), the path through its knots, u, and arrows β_jX_j from u to y.
+
+    zorders : those of the line from y to P_S^⊥y, of P_S^⊥y, of the path, and of y and u.
+    """
     line, corner, path, ends = zorders
     if view.S:
         ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=line)
@@ -143,10 +165,50 @@ def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]
     ax.plot(*view.points.T, "o-", zorder=path, **style)
     ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=ends)
     ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=ends)
+    chain, J = chain_of(view)
+    for a, b, j in zip(chain, chain[1:], J, strict=False):
+        arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
 
 
-def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, str, int]]) -> None:
-    """Write the labels of the normals (ends, label, feature), of y, of the residual P_S^⊥y and of u."""
+def normals(view: Scene, sides: Sequence[PolytopeFace], half: float, scale: float) -> list[Normal]:
+    """Return an arrow along X_j from the middle of each face where ⟨X_j, u⟩ = λ.
+
+    half : half the side of the picture.
+    scale : the length of the longest arrow, as a share of `half`.
+    """
+    found: list[Normal] = []
+    for side in sides if view.longest else ():
+        own = [j for j, sign in side.owners if sign > 0]
+        minus = [j for j in side.features if j not in own and len(view.X) == 2]
+        words = ", ".join(filter(None, [several(view.names, own), several(view.names, minus, -1)]))
+        middle = visible(side.corners, half).mean(axis=0)
+        for j in own if len(side.corners) > 1 else ():
+            ends = np.array([middle, middle + scale * half / view.longest * view.X[:, j]])
+            found.append((ends, words if j == own[0] else "", j))
+    return found
+
+
+def visible(piece: FloatArray, half: float) -> FloatArray:
+    """Cut off a segment (2, 2) at the sides of the picture; return it unchanged if it lies outside.
+
+    Other faces are returned unchanged.
+    """
+    if piece.shape != (2, 2):
+        return piece
+    step = piece[1] - piece[0]
+    moving = np.abs(step) > 1e-12 * half
+    bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
+    low, high = max(0.0, bounds.min(axis=0).max()), min(1.0, bounds.max(axis=0).min())
+    return np.asarray(piece[0] + np.array([[low], [high]]) * step) if low < high else piece
+
+
+def write_labels(ax: Any, view: Scene, arrows: Sequence[Normal], *lines: FloatArray) -> Labels:
+    """Write the labels of the normals, y, the residual P_S^⊥y, u and the knots; in the plane, of β_jX_j too.
+
+    lines : lines that labels must not cover, in addition to the path and the arrows.
+    """
+    labels, (chain, J) = Labels(ax), chain_of(view)
+    labels.avoid(view.points, chain, *(ends for ends, _, _ in arrows), *lines)
     for ends, words, j in arrows:
         if words:
             labels.place(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
@@ -154,6 +216,12 @@ def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, 
     if view.S:
         labels.place(r"$P_S^{\perp}y$", view.r, view.y)
     labels.place(r"u($\lambda$)", view.u, view.y)
+    for a, b, j in zip(chain, chain[1:], J, strict=False) if len(view.X) == 2 else ():
+        text = rf"$\beta_{{{j}}}$" + ("" if view.names is None else "·") + column(view.names, j)
+        labels.place(text, (a + b) / 2, needed=False, color=look(j)["color"])
+    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
+        labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
+    return labels
 
 
 def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:

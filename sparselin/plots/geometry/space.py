@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots.geometry import scene
-from sparselin.plots.geometry.labels import Labels, key, look, several
+from sparselin.plots.geometry.labels import arrow, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import Scene
+from sparselin.plots.geometry.scene import Scene, ring
 from sparselin.plots.style import GREY, POINTS, projection_axes
 from sparselin.results import FloatArray
 
@@ -24,18 +24,19 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     cut = not is_bounded(view.X) or any(not side.features for side in sides)
     ax.set_title(scene.title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
     for lam in () if view.S else levels:  # if S is not empty, only the slice of C_{λ*} is drawn
-        for side in faces(view.X, lam, half):
-            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
+        scene.draw_outline(ax, view, lam, half)
     marked = view.entry.lam_star in levels
     if marked:
         mark_tied_faces(ax, view, half)
     solid(ax, view, sides)
     if view.slice.shape[1] < 3:
         slices(ax, view, half)
-    points(ax, view)
-    arrows = normals(ax, view, sides, half)
+    scene.mark_points(ax, view, (6, 7, 7, 8))
+    arrows = scene.normals(view, sides, half, 0.28)
+    for ends, _, j in arrows:
+        arrow(ax, *ends, linewidth=1.5, **look(j))
     key(ax, tied=marked and len(view.entry.active) < len(view.entry.tied))
-    _texts(Labels(ax), view, arrows)
+    scene.write_labels(ax, view, arrows)
     return ax
 
 
@@ -79,11 +80,6 @@ def _camera(view: Scene) -> tuple[float, float]:
             if score > best:
                 best, found = score, (elev, azim)
     return found
-
-
-def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
-    """Draw the closed line through the corners of a face."""
-    ax.plot(*np.concatenate([corners, corners[:1]]).T, **style)
 
 
 def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: float) -> None:
@@ -131,50 +127,3 @@ def slices(ax: Any, view: Scene, half: float) -> None:
         _patch(ax, inner, "black", 0.25, 4)
     ring(ax, inner, color="black", linewidth=1.5, zorder=4, label=r"slice $X_S^{\top}u = 0$")
     ring(ax, outer, color="black", linewidth=1, linestyle=(0, (6, 3)), zorder=4)
-
-
-def points(ax: Any, view: Scene) -> None:
-    """Draw y, the residual P_S^⊥y, the path through its knots, u, and the arrows β_jX_j from u to y."""
-    scene.mark_points(ax, view, (6, 7, 7, 8))
-    chain, J = scene.chain_of(view)
-    for a, b, j in zip(chain, chain[1:], J, strict=False):
-        arrow(ax, a, b, look(j))
-
-
-def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], width: float = 2.2) -> None:
-    """Draw an arrow whose head has the same size everywhere in the picture."""
-    head = 0.08 * ax.get_xlim()[1] / (float(np.linalg.norm(end - start)) or 1)
-    ax.plot(*np.array([start, end]).T, linewidth=width, zorder=6, **style)
-    ax.quiver(
-        *start, *(end - start), color=style["color"], linewidth=width, arrow_length_ratio=head, zorder=6
-    )
-
-
-def normals(
-    ax: Any, view: Scene, sides: Sequence[PolytopeFace], half: float
-) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the face where ⟨X_j, u⟩ = λ, if there is such a face.
-
-    Returns (ends, label, feature) for each arrow.
-    """
-    scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
-    arrows = []
-    for side in sides:
-        own = [j for j, sign in zip(side.features, side.signs, strict=True) if sign > 0]
-        for j in own:
-            middle = side.corners.mean(axis=0)
-            ends = np.array([middle, middle + scale * view.X[:, j]])
-            arrow(ax, ends[0], ends[1], look(j), 1.5)
-            arrows.append((ends, several(view.names, own) if j == own[0] else "", j))
-    return arrows
-
-
-def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
-    """Write the labels of the normals, of y, of u, of the residual P_S^⊥y, and of the knots."""
-    labels.avoid(view.points)
-    labels.avoid(scene.chain_of(view)[0])
-    for ends, _, _ in arrows:
-        labels.avoid(ends)
-    scene.name_points(labels, view, arrows)
-    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
-        labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
