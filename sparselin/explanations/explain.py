@@ -96,13 +96,11 @@ def explain(
     problem = as_problem(X, y, sample_weight, *(() if isinstance(X, Problem) else options))
     kinds = problem.n_features, problem.design.ones is not None, problem.design.scale is not None
     expected = path.n_features, *(kinds[1:] if isinstance(path, SubsetResult) else options)
-    for words, ours, theirs in zip(
-        ("number of features", "intercept", "standardization"), kinds, expected, strict=True
-    ):
+    names = "number of features", "intercept", "standardization"
+    for name, ours, theirs in zip(names, kinds, expected, strict=True):
         if ours != theirs:
-            raise ValueError(
-                f"path does not belong to X and y: its {words} is {theirs}, that of the data is {ours}"
-            )
+            why = f"its {name} is {theirs}, that of the data is {ours}"
+            raise ValueError(f"path does not belong to X and y: {why}")
     j = int(problem.indices([feature], "feature", path.names)[0])
     if isinstance(path, SubsetResult):
         return explain_in_subset(problem, path, j)

@@ -15,10 +15,11 @@ from sparselin.problem.memory import blocks
 from sparselin.results import Explanation, FloatArray, FlowPath, IndexArray, LassoPath
 from sparselin.results.display import join_words
 
+CoefficientPath = LassoPath | FlowPath
 Intervals = tuple[tuple[float, float], ...]
 
 
-def explain_on_path(problem: Problem, path: LassoPath | FlowPath, j: int) -> Explanation:
+def explain_on_path(problem: Problem, path: CoefficientPath, j: int) -> Explanation:
     """Explain when and why feature j entered a path of the LASSO or of the flow, or why it did not.
 
     Raises ValueError if the path was not computed from this problem.
@@ -49,10 +50,10 @@ def explain_on_path(problem: Problem, path: LassoPath | FlowPath, j: int) -> Exp
     if not path.positive:
         course = course._replace(correlation=np.abs(course.correlation))
     entry = Entry(step=step, forced=j in forced, intervals=intervals)
-    return explanation(path, j, kind, given, at, entry, course, problem.dtype, text)
+    return explanation(path, j, kind, given, at, entry, course, text)
 
 
-def _coefficients(path: LassoPath | FlowPath, j: int) -> FloatArray:
+def _coefficients(path: CoefficientPath, j: int) -> FloatArray:
     """Return the coefficient of feature j at each knot or event."""
     place = np.flatnonzero(path.features == j)
     return path.coef_path[:, place[0]] if len(place) else np.zeros(len(path.coef_path))
@@ -60,7 +61,7 @@ def _coefficients(path: LassoPath | FlowPath, j: int) -> FloatArray:
 
 def _correlations(
     problem: Problem,
-    path: LassoPath | FlowPath,
+    path: CoefficientPath,
     intercept: FloatArray,
     symbol: str,
     values: FloatArray,
@@ -78,9 +79,7 @@ def _correlations(
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
-    coef = (
-        path.coef_path.astype(np.float64) if scale is None else path.coef_path / scale[J].astype(np.float64)
-    )
+    coef = path.coef_path.astype(np.float64) / (1.0 if scale is None else scale[J].astype(np.float64))
     columns, x = problem.columns(J).astype(np.float64), problem.columns([j])[:, 0].astype(np.float64)
     y = problem.y.astype(np.float64)
     sizes, total = np.abs(coef) @ problem.column_norms[J], y
@@ -101,9 +100,8 @@ def _correlations(
     if len(wrong):
         i = int(wrong[0])
         theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
-        raise words.other_data_error(
-            f"at {symbol} = {float(values[i]):.6g} its R² is {theirs:.6g}, that of the data is {ours:.6g}"
-        )
+        both = f"its R² is {theirs:.6g}, that of the data is {ours:.6g}"
+        raise words.other_data_error(f"at {symbol} = {float(values[i]):.6g} {both}")
     return c, unit * float(problem.column_norms[j]) * sizes
 
 
@@ -122,7 +120,7 @@ def _intervals(inside: Sequence[bool], edges: Sequence[float] | FloatArray) -> t
 
 
 def _describe_entry(
-    path: LassoPath | FlowPath, j: int, step: int, intervals: Intervals, end: float, last: float
+    path: CoefficientPath, j: int, step: int, intervals: Intervals, end: float, last: float
 ) -> str:
     """Write that feature j entered, when it left and came back, and its coefficient at the end of the path.
 
@@ -145,7 +143,7 @@ def _describe_entry(
     return f"{text}; at the end of the path (λ = {end:.4g}) {value}." if stays else f"{text}."
 
 
-def _describe_forced_feature(path: LassoPath | FlowPath, j: int, beta: FloatArray, at: Standing) -> str:
+def _describe_forced_feature(path: CoefficientPath, j: int, beta: FloatArray, at: Standing) -> str:
     """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
 
     beta : the coefficient of j at each knot or event.
@@ -160,9 +158,7 @@ def _describe_forced_feature(path: LassoPath | FlowPath, j: int, beta: FloatArra
     return f"{begin}; {coefficient} and {beta[-1]:.4g} at its end."
 
 
-def _describe_zero(
-    path: LassoPath | FlowPath, j: int, course: Course, at: Standing, given: IndexArray
-) -> str:
+def _describe_zero(path: CoefficientPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
     """Write the sentence for a feature j whose coefficient is zero at every λ or τ.
 
     course : ⟨X_j, r⟩ at each positive knot, or s_j at each event of a flow, with its sign.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +17,6 @@ from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
 from sparselin.results.display import join_words, plural
 
 
-class Choice(NamedTuple):
-    """The comparison by which a feature was picked at one step: the quantity compared, and its rivals.
-
-    Attributes
-    ----------
-    compared : the name of the quantity that was compared.
-    runner_up : the feature with the second largest value of this quantity, −1 if there is none.
-    tied : the features tied with the pick.
-    """
-
-    compared: str = ""
-    runner_up: int = -1
-    tied: tuple[int, ...] = ()
-
-
 def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     """Explain when and why feature j entered a greedy path, or why it did not.
 
@@ -40,12 +24,11 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
     """
     place = np.flatnonzero(path.support == j)
     step = int(place[0]) + 1 if len(place) else 0
-    given, forced = (
-        path.support[: step - 1 if step else None],
-        bool(step and np.isnan(path.lam_star[step - 1])),
-    )
+    given = path.support[: step - 1 if step else None]
+    forced = bool(step and np.isnan(path.lam_star[step - 1]))
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
-    at, choice, fall = standing(problem, given, j), Choice(), _largest_fall(correlation, error)
+    at, fall = standing(problem, given, j), _largest_fall(correlation, error)
+    entry = Entry(step, forced, margin=float(path.margin[step - 1]) if step else math.nan, fall=fall)
     level = path.lam_star[: step or None].astype(np.float64)
     if not step:
         level = np.append(level, _next_level(problem, given, path.positive))
@@ -53,13 +36,13 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
     if forced:
         text = _describe_forced_feature(path, step, at)
     elif step:
-        choice = _choice(problem, path, given, step)
-        text = _describe_entry(path, step, choice, at)
+        compared, runner_up = _choice(problem, path, given, step)
+        tied = tuple(i for i in path.ties[step - 1] if i != j)
+        entry = entry._replace(runner_up=runner_up, tied=tied)
+        text = _describe_entry(path, entry, compared, at)
     else:
         text = _describe_omission(path, j, course, fall, at)
-    margin = float(path.margin[step - 1]) if step else math.nan
-    entry = Entry(step, forced, choice.runner_up, margin, choice.tied, fall)
-    return explanation(path, j, "selection", given.copy(), at, entry, course, problem.dtype, text)
+    return explanation(path, j, "selection", given.copy(), at, entry, course, text)
 
 
 def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
@@ -127,8 +110,10 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
     return tied_at_maximum(score, scores.coarse * scores.error)[0]
 
 
-def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
-    """Find the quantity by which the feature at a step was picked, and its rivals.
+def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> tuple[str, int]:
+    """Return the name of the quantity by which the feature at a step was picked, and the runner-up.
+
+    The runner-up has the second largest value of this quantity; it is −1 if there is none.
 
     Let r be the residual, c_i = ⟨X_i, r⟩, and S the features selected before. If the path has attention
     weights, these were compared. On a path over β ≥ 0, the positive c_i were compared. Otherwise |c_i| were
@@ -148,8 +133,7 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
         compared, score = min(rules, key=lambda rule: abs(_margin(rule[1], own) - margin))
     score = np.where(own, 0, score)
     second = int(np.argmax(score))
-    runner_up = int(rest[second]) if score[second] > 0 and margin < 1 else -1
-    return Choice(compared, runner_up, tuple(i for i in path.ties[step - 1] if i != pick))
+    return compared, int(rest[second]) if score[second] > 0 and margin < 1 else -1
 
 
 def _margin(score: FloatArray, own: NDArray[np.bool_]) -> float:
@@ -166,17 +150,20 @@ def _weights(path: SelectionPath, step: int) -> FloatArray:
     return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
-def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
-    """Write the sentence for the feature that was selected at a step, and was not forced."""
-    pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
-    second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
+def _describe_entry(path: SelectionPath, entry: Entry, compared: str, at: Standing) -> str:
+    """Write the sentence for a feature that was selected by a comparison, and was not forced.
+
+    compared : the name of the quantity that was compared.
+    """
+    step, margin = entry.step, entry.margin
+    pick, second = int(path.support[step - 1]), path.name_of(entry.runner_up) if entry.runner_up >= 0 else ""
     level = f"{words.size(path)} = {float(path.lam_star[step - 1]):.4g}"
     if path.weights:
         weight = abs(float(_weights(path, step)[pick]))
         why = f"because its attention weight, {weight:.4g}, was the largest"
         why += f" (next: {second})" if second else ""
-    elif choice.tied:
-        T = join_words([path.name_of(i) for i in sorted((pick, *choice.tied))])
+    elif entry.tied:
+        T = join_words([path.name_of(i) for i in sorted((pick, *entry.tied))])
         why = f"in a tie: the {compared} of {T} agree up to rounding ({level}), and {_tie_break(path, step)}"
     else:
         largest = level if compared == words.size(path) else f"{compared} ({level})"

@@ -34,10 +34,6 @@ class Standing(NamedTuple):
     partial_r2: float
     vanishes: bool
 
-    def fields(self) -> dict[str, Any]:
-        """Return the fields that an `Explanation` has too, as a dictionary from names to values."""
-        return {name: value for name, value in self._asdict().items() if name != "vanishes"}
-
 
 class Course(NamedTuple):
     """The correlation of a feature along a path: arrays with the names of the fields of an `Explanation`."""
@@ -63,20 +59,13 @@ class Entry(NamedTuple):
 
 
 def explanation(
-    path: Named,
-    j: int,
-    kind: str,
-    given: IndexArray,
-    at: Standing,
-    entry: Entry,
-    course: Course,
-    dtype: Any,
-    sentence: str,
+    path: Named, j: int, kind: str, given: IndexArray, at: Standing, entry: Entry, course: Course, text: str
 ) -> Explanation:
-    """Assemble the explanation of feature j from its parts; `dtype` is that of the arrays of `course`."""
-    arrays = {name: values.astype(dtype) for name, values in course._asdict().items()}
-    fields = entry._asdict() | at.fields() | arrays
-    return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=sentence, **fields)
+    """Assemble the explanation of feature j from its parts; its arrays have the dtype of the problem."""
+    arrays = {name: values.astype(at.shares.dtype) for name, values in course._asdict().items()}
+    fields: dict[str, Any] = entry._asdict() | at._asdict() | arrays
+    del fields["vanishes"]
+    return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=text, **fields)
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:

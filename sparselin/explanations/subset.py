@@ -34,8 +34,7 @@ def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanat
     else:
         text = _describe_other(found, j, at, problem.design.ones is not None)
     entry = Entry(step=int(place[0]) + 1 if len(place) else 0, runner_up=runner_up, margin=margin)
-    no_course = Course(*np.zeros((3, 0)))
-    return explanation(found, j, "set", given, at, entry, no_course, problem.dtype, text)
+    return explanation(found, j, "set", given, at, entry, Course(*np.zeros((3, 0))), text)
 
 
 def _check(problem: Problem, found: SubsetResult) -> None:
