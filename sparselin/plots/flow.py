@@ -38,23 +38,13 @@ def flow(path: FlowPath, *, labels: int = 12, ax: style.Axes | None = None) -> s
         return style.note(ax, "The flow is at rest, because no column outside S is correlated with y.")
     tau = path.tau.astype(float)
     style.positive_axis(ax, tau)
-    grid = np.unique(
-        np.concatenate([tau, np.geomspace(0.8 * tau[0], min(1.25 * tau[-1], path.end), _SAMPLES)])
-    )
+    samples = np.geomspace(0.8 * tau[0], min(1.25 * tau[-1], path.end), _SAMPLES)
+    grid = np.unique(np.concatenate([tau, samples]))
     now = np.searchsorted(tau, grid, side="right")
-    end = path.coef_path[-1]
-    shown = np.argsort(-np.abs(end), kind="stable")[: max(labels, 0)]
-    shown = shown[np.argsort(-end[shown], kind="stable")]
-    style.grey_lines(ax, grid, np.delete(path.coef_path[now].T, shown, axis=0))
-    for i, f in enumerate(shown.tolist()):
-        look = style.look(i) | {"marker": ""}
-        label = style.name(path.names, int(path.features[f]))
-        ax.plot(grid, path.coef_path[now, f], drawstyle="steps-post", linewidth=1.5, label=label, **look)
-    low, high = path.coef_path.min(initial=0), path.coef_path.max(initial=0)
-    pad = 0.06 * (high - low) or 1.0
-    ax.set(xlim=(grid[0], grid[-1]), ylim=(low - pad, high + pad))
-    style.name_line_ends(ax, end[shown])
-    ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=0)
+    names, stairs = [style.name(path.names, j) for j in path.features.tolist()], path.coef_path[now].T
+    steps = {"drawstyle": "steps-post", "marker": ""}
+    shown = style.draw_largest(ax, grid, stairs, names, labels, lambda _: steps)
+    ax.set_xlim(grid[0], grid[-1])
     if not path.restarted:
         for i, mean in enumerate(_averages(path, grid, now)[:, shown].T):
             ax.plot(grid, mean, linestyle=":", linewidth=1.2, color=style.look(i)["color"])

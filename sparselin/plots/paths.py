@@ -48,26 +48,19 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
     ax = style.picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
     if not path.knots[0] > 0:
-        return style.note(
-            ax, "No feature enters, because λ* = 0: no column outside S is correlated with the residual."
-        )
+        why = "λ* = 0: no column outside S is correlated with the residual"
+        return style.note(ax, f"No feature enters, because {why}.")
     lam = _axis_of_lambda(ax, path.knots)
     beta = np.array([np.interp(-lam, -path.knots, values) for values in path.coef_path.T])
     beta = beta.reshape(len(path.features), len(lam))
-    shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
-    shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
-    style.grey_lines(ax, lam, np.delete(beta, shown, axis=0))
+    names = [style.name(path.names, j) for j in path.features.tolist()]
     at_knots = np.flatnonzero(np.isin(lam, path.knots))
-    for i, f in enumerate(shown):
-        kinks = at_knots[np.flatnonzero(beta[f, at_knots])]
-        every = kinks[:: -(-len(kinks) // _MARKS) or 1].tolist()
-        label = style.name(path.names, int(path.features[f]))
-        ax.plot(lam, beta[f], linewidth=1.5, label=label, markersize=5, markevery=every, **style.look(i))
-    low, high = beta.min(initial=0), beta.max(initial=0)
-    pad = 0.06 * (high - low) or 1.0
-    ax.set_ylim(low - pad, high + pad)
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    style.name_line_ends(ax, beta[shown, -1])
+
+    def marks(i: int) -> dict[str, Any]:
+        kinks = at_knots[np.flatnonzero(beta[i, at_knots])]
+        return {"markersize": 5, "markevery": kinks[:: -(-len(kinks) // _MARKS) or 1].tolist()}
+
+    style.draw_largest(ax, lam, beta, names, labels, marks)
     on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
     _r2_above(ax, path)
@@ -176,16 +169,13 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     at = np.arange(flow, len(found.level) + flow) if steps or flow else found.level
     goal = "the pick" if steps else "1" if flow else r"$\lambda$"
     ax.plot(at, found.level, "s-", color=GREY, markersize=5, label=goal)
-    ax.plot(
-        at, found.correlation, "o-", color=BLUE, markersize=6, label=style.name(found.names, found.feature)
-    )
+    label = style.name(found.names, found.feature)
+    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=label)
     if steps:
         labels = ["none", *(f"+ {style.name(found.names, int(i))}" for i in found.given)]
         every = -(-len(labels) // 20)
-        turned: dict[str, Any] = (
-            {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 4 else {}
-        )
-        ax.set_xticks(at[::every], labels[::every], **turned)
+        turned: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(at[::every], labels[::every], **(turned if len(labels) > 4 else {}))
     elif not flow:
         style.positive_axis(ax, found.level)
         ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -61,48 +61,32 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     style.rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():
         style.legend(ax)
-    _fit_panel(ax, _fit(path), steps, size)
+    _fit_panel(ax, path, steps, size)
     return ax
 
 
-class _Fit(NamedTuple):
-    """The quality of the fit after each step: R² and ‖r‖/‖r_0‖, or D² and its rest, with axis labels.
+def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
+    """Draw the right panel: R² and ‖r‖/‖r_0‖ after each step, or D² and the rest of the deviance.
 
-    share, rest : the explained share and the rest.
-    names : their labels.
-    whole : the label of the whole.
+    The explained share is written on the margin.
     """
-
-    share: FloatArray
-    rest: FloatArray
-    names: tuple[str, str]
-    whole: str
-
-
-def _fit(path: Any) -> _Fit:
-    """Return the quality of the fit after each step of a path."""
-    if path.loss != "squared":
+    if path.loss == "squared":
+        norms = path.residual_norm.astype(float)
+        share, rest, names = path.r2_path[1:], norms[1:] / (norms[0] or 1.0), ("$R^2$", r"$\|r\|/\|r_0\|$")
+        whole = rf"$\|r_0\|$ = {norms[0]:.4g}{', against the mean' if path.with_intercept else ''}"
+    else:
         single = isinstance(path, GeneralizedPath)
-        share, whole = (path.d2_path, path.deviance) if single else (path.r2_path, path.residual_norm**2)
-        names = "$D^2$", "deviance/deviance$_0$"
-        return _Fit(share[1:], 1 - share[1:], names, rf"deviance$_0$ = {whole[0]:.4g}")
-    norms = path.residual_norm.astype(float)
-    rest = norms[1:] / norms[0] if norms[0] > 0 else norms[1:]
-    mean = ", against the mean" if path.with_intercept else ""
-    whole = rf"$\|r_0\|$ = {norms[0]:.4g}{mean}"
-    return _Fit(path.r2_path[1:], rest, ("$R^2$", r"$\|r\|/\|r_0\|$"), whole)
-
-
-def _fit_panel(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
-    """Draw the right panel, with the explained share written on the margin."""
-    right, at = style.panel(ax, fit.whole, width=0.6), np.arange(steps)
+        share, deviance = (path.d2_path, path.deviance) if single else (path.r2_path, path.residual_norm**2)
+        share, rest, names = share[1:], 1 - share[1:], ("$D^2$", "deviance/deviance$_0$")
+        whole = rf"deviance$_0$ = {deviance[0]:.4g}"
+    right, at = style.panel(ax, whole, width=0.6), np.arange(steps)
     look: dict[str, Any] = {"markersize": 0.7 * size, "linewidth": 1.2}
-    right.plot(fit.share, at, "o-", color=GREEN, label=fit.names[0], **look)
-    right.plot(fit.rest, at, "s--", color=VIOLET, markerfacecolor="white", label=fit.names[1], **look)
-    right.set_xlim(min(0.0, fit.share.min()), 1.04)
+    right.plot(share, at, "o-", color=GREEN, label=names[0], **look)
+    right.plot(rest, at, "s--", color=VIOLET, markerfacecolor="white", label=names[1], **look)
+    right.set_xlim(min(0.0, share.min()), 1.04)
     right.grid(axis="x", linewidth=0.4, alpha=0.5)
     for t in range(steps) if steps <= _WRITTEN else (steps - 1,):
-        right.text(1.02, t, f"{fit.share[t]:.3f}", va="center", color=GREEN, fontsize=POINTS,
+        right.text(1.02, t, f"{share[t]:.3f}", va="center", color=GREEN, fontsize=POINTS,
                    transform=right.get_yaxis_transform())  # fmt: skip
     style.legend(right)
 

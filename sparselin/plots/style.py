@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,11 +47,7 @@ def look(i: int) -> dict[str, Any]:
 
 
 def axes(
-    ax: Axes | None,
-    title: str,
-    xlabel: str = "",
-    ylabel: str = "",
-    figsize: tuple[float, float] = (5.0, 3.4),
+    ax: Axes | None, title: str, xlabel: str = "", ylabel: str = "", figsize: tuple[float, float] = (5.0, 3.4)
 ) -> Axes:
     """Give `ax`, or the axes of a new figure, the look that all figures share; return the axes."""
     if ax is None:
@@ -207,6 +203,32 @@ def grey_lines(ax: Axes, x: FloatArray, lines: FloatArray) -> None:
     grey = LineCollection(points, colors=GREY, linewidths=0.7, alpha=0.45, label="others")
     grey.set_rasterized(lines.size > _MANY)
     ax.add_collection(grey, autolim=False)
+
+
+def limits_and_zero(ax: Axes, low: float, high: float, share: float) -> None:
+    """Show the values from `low` to `high`, a share of their range free on both sides, and a line at 0."""
+    pad = share * (high - low) or 1.0
+    ax.set_ylim(low - pad, high + pad)
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+
+
+def draw_largest(
+    ax: Axes, x: FloatArray, lines: FloatArray, labels: Sequence[str], most: int, kind: Callable[[int], Any]
+) -> list[int]:
+    """Draw lines (p, m) over x (m,), in colour and with labels the `most` of them with the largest ends.
+
+    The others are grey. kind(i) returns additional properties of line i. Returns the coloured lines, the
+    highest end first.
+    """
+    ends = lines[:, -1]
+    largest = np.argsort(-np.abs(ends), kind="stable")[: max(most, 0)]
+    shown: list[int] = largest[np.argsort(-ends[largest], kind="stable")].tolist()
+    grey_lines(ax, x, np.delete(lines, shown, axis=0))
+    for place, i in enumerate(shown):
+        ax.plot(x, lines[i], linewidth=1.5, label=labels[i], **look(place) | kind(i))
+    limits_and_zero(ax, lines.min(initial=0), lines.max(initial=0), 0.06)
+    name_line_ends(ax, ends[shown])
+    return shown
 
 
 def name_line_ends(ax: Axes, ends: FloatArray) -> None:

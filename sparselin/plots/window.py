@@ -69,9 +69,8 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     style.grey_lines(ax, lam, size[others])
     ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")
     for i, (j, line) in enumerate(shown.items()):
-        mark = np.argmin(
-            np.abs(lam - low - width * (i + 1) / (len(shown) + 1))
-        )  # each line has its marker at its own λ
+        # each line has its marker at its own λ
+        mark = np.argmin(np.abs(lam - low - width * (i + 1) / (len(shown) + 1)))
         options: dict[str, Any] = style.look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
         label = style.name(entry.names, j)
         ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **options)
@@ -155,22 +154,15 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     for i, t in enumerate(order.tolist()):
         line = style.look(i) | ({} if ends[t] else {"linestyle": ":"})
         ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=style.name(entry.names, entry.tied[t]), **line)
-    top, bottom = ends.max(initial=0), ends.min(initial=0)
-    pad = 0.12 * (top - bottom) or 1.0
-    beyond = 0.12 * (lam - low)
-    ax.set_ylim(bottom - pad, top + pad)
-    ax.set_xlim(lam + beyond, low)
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    style.limits_and_zero(ax, ends.min(initial=0), ends.max(initial=0), 0.12)
+    ax.set_xlim(lam + 0.12 * (lam - low), low)
     style.name_line_ends(ax, ends[order])
-    marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
-    for where, text, dashes in marks:
+    place = ax.get_xaxis_transform()
+    above: dict[str, Any] = {"transform": place, "ha": "center", "va": "bottom", "fontsize": POINTS}
+    for where, text, dashes in ((lam, r"$\lambda^*$", ":"), (low, r"$\lambda_2$", "-")):
         ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
-        ax.text(
-            where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
-        )
+        ax.text(where, 1.02, f"{text} = {where:.4g}", **above)
     if entry.proof_lower > low + 0.02 * (lam - low):
         ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        style.write_near(
-            ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform()
-        )
+        style.write_near(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=place)
     return ax
