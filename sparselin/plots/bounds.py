@@ -116,9 +116,8 @@ def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15
         offset, side, letters = (-4, "right", "white") if inside else (4, "left", "black")
-        style.write_near(
-            ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), va="center", ha=side, color=letters
-        )
+        look = {"va": "center", "ha": side, "color": letters}
+        style.write_near(ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), **look)
     else:
         failed = any(held is False for _, held in bound.hypotheses)
         words = "a hypothesis fails" if failed else "a hypothesis is undecided"

@@ -75,8 +75,7 @@ def hoff_descent(
 
 def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
     """Return the results of the descent when it is stopped after 1, 2, … iterations, at most 200 of them."""
-    last = len(hadamard_descent(problem, lam, rng=seed).objective) - 1
-    last = max(last, 1)
+    last = max(len(hadamard_descent(problem, lam, rng=seed).objective) - 1, 1)
     counts = np.unique(np.geomspace(1, last, _ITERATES).round().astype(int))
     counts = np.arange(1, last + 1) if last <= _ITERATES else counts
     return [hadamard_descent(problem, lam, rng=seed, max_iter=int(count)) for count in counts]
@@ -102,14 +101,12 @@ def _plane(
     levels = above.max() * np.linspace(0, 1, 13) ** 2
     ax.contourf(first, second, above, levels, cmap="Greys", alpha=0.35).set_rasterized(True)
     ax.contour(first, second, above, levels[1:], colors=GREY, linewidths=0.6)
-    for where in ("axhline", "axvline"):
-        getattr(ax, where)(0, color=GREY, linewidth=0.8)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.axvline(0, color=GREY, linewidth=0.8)
     for i, path in enumerate(paths):
-        style: dict[str, Any] = look(i) | {"markersize": 4, "linewidth": 1.3}
-        ax.plot(*path.T, label=f"descent {i + 1}", **style)
+        ax.plot(*path.T, label=f"descent {i + 1}", **(look(i) | {"markersize": 4, "linewidth": 1.3}))
     ax.plot(*solution, "*", color="black", markersize=15, linestyle="none", label="LASSO")
-    ax.set(xlim=(first[0], first[-1]), ylim=(second[0], second[-1]))
-    ax.set_aspect("equal")
+    ax.set(xlim=(first[0], first[-1]), ylim=(second[0], second[-1]), aspect="equal")
 
 
 def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[DescentResult]]) -> None:
@@ -133,5 +130,4 @@ def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[De
     size = abs(target) ** 0.5
     ends = [(size, np.sign(target) * size), (-size, -np.sign(target) * size)] if target else [(0.0, 0.0)]
     ax.plot(*np.transpose(ends), "*", color="black", markersize=15, linestyle="none", label="LASSO")
-    ax.set(xlim=(-half, half), ylim=(-half, half))
-    ax.set_aspect("equal")
+    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")

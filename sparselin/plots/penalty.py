@@ -20,12 +20,7 @@ _Q = r"$Q^*(\beta\circ\beta)$"
 
 
 def contours(
-    beta1: FloatArray,
-    beta2: FloatArray,
-    value: FloatArray,
-    *,
-    title: str = "",
-    ax: Axes | None = None,
+    beta1: FloatArray, beta2: FloatArray, value: FloatArray, *, title: str = "", ax: Axes | None = None
 ) -> Axes:
     """Draw the contours of a penalty of two coefficients, such as Q*(β∘β).
 

@@ -42,17 +42,14 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     ax : where to draw; a new figure if None.
     """
     last, iterations = float(result.objective[-1]), len(result.objective) - 1
-    end = (
-        f"{result.status.name.lower().replace('_', ' ')} after {iterations} iterations, objective {last:.4g}"
-    )
-    ax = style.picture(ax, "iteration", "objective − its last value", end)
+    status, label = result.status.name.lower().replace("_", " "), "objective − its last value"
+    title = f"{status} after {iterations} iterations, objective {last:.4g}"
+    ax = style.picture(ax, "iteration", label, title)
     above = result.objective.astype(float) - last
     drawn = above > 0
     if not drawn.any():
         return style.note(ax, f"The objective is {last:.4g} from the start.")
-    ax.semilogy(
-        np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label="objective − its last value"
-    )
+    ax.semilogy(np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label=label)
     if result.duality_gap > 0:
         words = f"duality gap at the end, {result.duality_gap:.2g}"
         ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=1.2, label=words)

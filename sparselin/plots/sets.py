@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparselin.plots import style
@@ -185,9 +187,8 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
         (~inside, "s", ORANGE, "white", words[1]),
     ):
         if some.any():
-            ax.plot(
-                coef[J][some], at[some], marker, color=colour, markerfacecolor=face, markersize=7, label=label
-            )
+            look: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 7}
+            ax.plot(coef[J][some], at[some], marker, label=label, **look)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.margins(x=0.08)
     style.rows(ax, [style.name(names, int(j)) for j in J])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,8 @@ class GroupPath(FittedPath):
         return f"{loss}{columns}, {share} {self.r2:.3f}, {self.status.name}"
 
     def _table(self) -> Table:
-        members = [
-            self._names_of(self.support[a:b]) for a, b in zip(self.sizes, self.sizes[1:], strict=False)
-        ]
-        others = [
-            [str(g) for g in tied if g != pick] for pick, tied in zip(self.order, self.ties, strict=True)
-        ]
+        members = [self._names_of(self.support[a:b]) for a, b in itertools.pairwise(self.sizes)]
+        others = [[str(i) for i in T if i != g] for g, T in zip(self.order, self.ties, strict=True)]
         key, head, notes = "r2", "R²", self.fit.notes()
         if self.loss != "squared":
             whole = self.residual_norm[0] ** 2

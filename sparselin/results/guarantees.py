@@ -122,9 +122,8 @@ class SparseEigenvalues(Result):
 
     def _table(self) -> Table:
         found = (self.lambda_min, self.lambda_max, self.condition_number)
-        supports = [
-            ", ".join(map(str, J.tolist())) for J in (self.lambda_min_support, self.lambda_max_support)
-        ]
+        sets = self.lambda_min_support, self.lambda_max_support
+        supports = [", ".join(map(str, S.tolist())) for S in sets]
         columns = (
             Column("quantity", "quantity", ["λ_min", "λ_max", "condition number"]),
             Column("lower", "lower", np.array([interval.lower for interval in found])),

@@ -66,9 +66,8 @@ class Steps(FittedPath):
 
     def _picks(self) -> tuple[Column, ...]:
         """Return the columns of a table with a row for each pick: its name, coefficient, margin and ties."""
-        others = [
-            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
-        ]
+        picks = zip(self.support, self.ties, strict=True)
+        others = [self._names_of(i for i in T if i != j) for j, T in picks]
         forced = np.isnan(self.lam_star)
         return (
             Column("step", "step", np.arange(1, len(self) + 1)),

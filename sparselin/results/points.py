@@ -174,9 +174,8 @@ class HierarchicalProx(Result):
     n_clipped: IndexArray
 
     def _headline(self) -> str:
-        return (
-            f"{len(self.active)} of {len(self.theta)} features active, {self.n_clipped.sum()} entries clipped"
-        )
+        active = f"{len(self.active)} of {len(self.theta)} features active"
+        return f"{active}, {self.n_clipped.sum()} entries clipped"
 
     def _table(self) -> Table:
         groups = self.theta.ndim > 1

@@ -47,9 +47,8 @@ def around_y(
     problem = style.in_space(X, y, 3)
     if problem.y_norm == 0:
         raise ValueError("y must not be zero, because the picture shows the columns as seen from y")
-    picks, best = (
-        check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
-    )
+    picks = check_indices(picks, problem.d, "picks").tolist()
+    best = check_indices(best, problem.d, "best").tolist()
     alone = ax is None
     ax = style.projection_axes(ax, "polar", (3.6, 4.2), "ax must have projection='polar'")
     azimuth, angle = _seen_from_y(problem)
@@ -100,12 +99,8 @@ def around_several(
     designs: Sequence[tuple[FloatArray, FloatArray, Sequence[int], Sequence[int], str]],
 ) -> tuple[Axes, ...]:
     """Draw `around_y` for several (X, y, picks, best, title) side by side."""
-    shape = {
-        "figsize": (3.6 * len(designs), 4.3),
-        "layout": "constrained",
-        "subplot_kw": {"projection": "polar"},
-    }
-    figure, drawn = style.pyplot().subplots(1, len(designs), squeeze=False, **shape)
+    shape = {"figsize": (3.6 * len(designs), 4.3), "subplot_kw": {"projection": "polar"}}
+    figure, drawn = style.pyplot().subplots(1, len(designs), squeeze=False, layout="constrained", **shape)
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
         around_y(X, y, picks, best, title=title, ax=ax)
     _shared_legend(figure, *drawn[0], ncols=4)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, Axes, axes, in_space, panel, projection_axes, pyplot
+from sparselin.plots.style import POINTS, Axes, axes, in_space, panel, projection_axes
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -138,23 +138,17 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
             transform=ax.transAxes, ha="center", va="top", fontsize=POINTS)  # fmt: skip
     _ties_around(ax, X, S, sectors(scored[0]))
     if star is not None:
-        for sign in (1, -1):
-            ax.plot(
-                math.atan2(*(sign * star)[::-1]), 2.1, "*", color="black", markersize=14 if sign > 0 else 0
-            )
-        ax.text(math.atan2(star[1], star[0]), 2.28, "y", fontsize=POINTS, ha="center", va="center")
-    longest = float(np.linalg.norm(X, axis=0).max())
-    labels = Labels(ax)
-    tips = {
-        j: np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
-        for j, x in enumerate(X.T / longest)
-        if x.any()
-    }
-    for j, polar in tips.items():
-        arrow(ax, (0, 0), polar, arrowstyle="-|>", linewidth=1.8, **look(j))
-        labels.avoid(np.array([[polar[0], 0.0], polar]))
-    for j, polar in tips.items():
-        labels.place(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
+        angle = math.atan2(star[1], star[0])
+        ax.plot(angle, 2.1, "*", color="black", markersize=14)
+        ax.text(angle, 2.28, "y", fontsize=POINTS, ha="center", va="center")
+    lengths, labels = np.hypot(*X), Labels(ax)
+    feet = np.column_stack([np.arctan2(X[1], X[0]), 0 * lengths])
+    tips = feet + np.outer(0.85 * lengths / lengths.max(), [0, 1])
+    for j in np.flatnonzero(lengths).tolist():
+        arrow(ax, (0, 0), tips[j], arrowstyle="-|>", linewidth=1.8, **look(j))
+        labels.avoid(np.array([feet[j], tips[j]]))
+    for j in np.flatnonzero(lengths).tolist():
+        labels.place(several(problem.names, [j]), tips[j], feet[j], color=look(j)["color"])
     return ax
 
 
@@ -198,10 +192,9 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> A
     scored : the two matrices of `_score_columns`.
     star : y/‖y‖, or None.
     """
-    if ax is None:
-        ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
-    elif ax.name in ("polar", "3d"):
+    if ax is not None and ax.name in ("polar", "3d"):
         raise ValueError("ax must be in the plane, because X has 3 rows and the picture is a map")
+    ax = axes(ax, "", figsize=(11.0, 6.2))
     right = panel(ax, "", width=1.0, shared=False)
     centre = np.array([0.0, 0.0, 1.0]) if star is None else star
     basis = np.concatenate([centre[None], np.linalg.svd(centre[None])[2][1:]])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.geometry.labels import Labels, arrow, column, look
-from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, axes, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, axes
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
@@ -19,6 +19,7 @@ from sparselin.validation import check_level
 # Singular values below this, relative to the largest, count as zero. It is above rounding errors, and too
 # small to be seen in a picture.
 _DEPENDENT = 1e-10
+_APART = 1.45  # the distance between the panels of two steps of OMP
 _TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
 
 
@@ -62,9 +63,8 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     radius = float(np.abs(beta).sum())
     limit = 1.35 * max(float(np.abs(path.coef).max()), radius)
     xlabel, ylabel = (column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1))
-    title = (
-        rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
-    )
+    levels = rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g}"
+    title = rf"{levels},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
     ax = axes(ax, title, xlabel, ylabel, (7.0, 7.0))
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -158,15 +158,12 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     problem = Problem(X, y)
     path = omp(problem, None, k)
     if not len(path.support):
-        raise ValueError(
-            f"y must be correlated with a column of X; here OMP selects nothing ({path.status.message})"
-        )
+        why = f"here OMP selects nothing ({path.status.message})"
+        raise ValueError(f"y must be correlated with a column of X; {why}")
     columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
     steps, size = len(path.support), float(lengths.max())
-    if ax is None:
-        ax = pyplot().subplots(figsize=(1.0 + 3.4 * steps, 4.6), layout="constrained")[1]
-    axes(ax, "columns by their angle to the residual r")
-    ax.set(xlim=(-0.15, 1.45 * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
+    ax = axes(ax, "columns by their angle to the residual r", figsize=(1.0 + 3.4 * steps, 4.6))
+    ax.set(xlim=(-0.15, _APART * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     found = []
     for t in range(steps):
@@ -175,19 +172,18 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
         along = np.abs(columns.T @ unit)
         cosine = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = np.arccos(np.minimum(cosine, 1))
-        found.append((angle, lengths / size, np.array([1.45 * t, 0.0])))
+        corner, rays = np.array([_APART * t, 0.0]), np.column_stack([np.cos(angle), np.sin(angle)])
+        found.append((angle, corner, corner + lengths[:, None] / size * rays))
     styles = _styles(path, [angle for angle, _, _ in found])
-    for t, step in enumerate(found):
-        _quarter(ax, path, t, *step, styles)
+    for t, (angle, _, tips) in enumerate(found):
+        _quarter(ax, path, t, angle, tips, styles)
     labels = Labels(ax)
-    for angle, length, corner in found:
-        tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    for angle, corner, tips in found:
         labels.avoid(corner + np.array([[0.0, 0.0], [1.1, 0.0]]))
         for j in np.argsort(angle, kind="stable").tolist():
-            if length[j] and j in styles:
-                labels.place(
-                    column(problem.names, j), tips[j], corner, needed=False, color=styles[j]["color"]
-                )
+            if lengths[j] and j in styles:
+                colour = styles[j]["color"]
+                labels.place(column(problem.names, j), tips[j], corner, needed=False, color=colour)
     return ax
 
 
@@ -206,35 +202,26 @@ def _styles(path: Any, angles: list[FloatArray]) -> dict[int, dict[str, Any]]:
 
 
 def _quarter(
-    ax: Axes,
-    path: Any,
-    t: int,
-    angle: FloatArray,
-    length: FloatArray,
-    corner: FloatArray,
-    styles: dict[int, dict[str, Any]],
+    ax: Axes, path: Any, t: int, angle: FloatArray, tips: FloatArray, styles: dict[int, dict[str, Any]]
 ) -> None:
     """Draw the rays of one step, their shadows on r, the pick and the smallest angle."""
-    pick = int(path.support[t])
+    pick, left = int(path.support[t]), _APART * t
     turn = np.linspace(0, np.pi / 2, 60)
-    ax.plot(corner[0] + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
-    arrow(ax, (corner[0], 0), (corner[0] + 1.15, 0), arrowstyle="-|>", color="black", linewidth=2)
-    tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    ax.plot(left + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
+    arrow(ax, (left, 0), (left + 1.15, 0), arrowstyle="-|>", color="black", linewidth=2)
     for j, tip in enumerate(tips):
         style = {"linewidth": 3 if j == pick else 1.3, **styles.get(j, {"color": GREY, "alpha": 0.4})}
-        ax.plot(*np.array([corner, tip]).T, **style)
+        ax.plot(*np.array([[left, 0], tip]).T, **style)
         ax.plot(*tip, "o", markersize=5, **style)
     for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
-        foot = np.array(
-            [tips[j, 0], -0.07 * place]
-        )  # tied columns have the same foot: draw the markers below each other
+        # tied columns have the same foot: draw the markers below each other
+        foot = np.array([tips[j, 0], -0.07 * place])
         colour = styles[j]["color"]
         ax.plot(*np.array([tips[j], foot]).T, ":", color=colour, linewidth=1.5)
         filled = colour if j == pick else "white"
         ax.plot(*foot, "s", color=colour, markerfacecolor=filled, markersize=8, clip_on=False, zorder=5)
-    smallest = float(angle[length > 0].min())
-    arc = np.linspace(0, smallest, 30)
-    ax.plot(corner[0] + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)
+    arc = np.linspace(0, float(angle.min()), 30)
+    ax.plot(left + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)
     words = f"step {t + 1}: pick {column(path.names, pick)}, {np.degrees(angle[pick]):.0f}°"
-    ax.text(corner[0], 1.3, words, fontsize=POINTS, ha="left", va="center")
-    ax.text(corner[0] + 1.18, 0, "r", fontsize=POINTS, va="center")
+    ax.text(left, 1.3, words, fontsize=POINTS, ha="left", va="center")
+    ax.text(left + 1.18, 0, "r", fontsize=POINTS, va="center")

@@ -97,9 +97,8 @@ def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
             continue
         strong = view.holds(side)
-        _patch(
-            ax, side.corners, look(side.features[0])["color"], 0.55 if strong else 0.13, 2 if strong else 1.5
-        )
+        alpha, zorder = (0.55, 2) if strong else (0.13, 1.5)
+        _patch(ax, side.corners, look(side.features[0])["color"], alpha, zorder)
         for i, j in enumerate(side.features):
             style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
             ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
