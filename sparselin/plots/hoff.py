@@ -1,4 +1,4 @@
-"""The picture of Hoff's lemma: gradient descent on β = w∘θ solves a LASSO, here with two columns."""
+"""Pictures of gradient descent on β = w∘θ: its objective, and Hoff's lemma with two columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.attention.descent import hadamard_descent
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.style import GREY, POINTS, Axes, axes, look, name, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes, axes, look, name, note, picture, pyplot
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray
 from sparselin.validation import check_level
@@ -131,3 +131,32 @@ def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[De
     ends = [(size, np.sign(target) * size), (-size, -np.sign(target) * size)] if target else [(0.0, 0.0)]
     ax.plot(*np.transpose(ends), "*", color="black", markersize=15, linestyle="none", label="LASSO")
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
+
+
+def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
+    """Draw the objective minus its last value against the iteration, on a logarithmic scale.
+
+    If the result has a duality gap, a line marks it: the gap bounds the distance of the last value from the
+    least objective.
+
+    Parameters
+    ----------
+    result : a `DescentResult`.
+    ax : where to draw; a new figure if None.
+    """
+    last, iterations = float(result.objective[-1]), len(result.objective) - 1
+    status, label = result.status.name.lower().replace("_", " "), "objective − its last value"
+    title = f"{status} after {iterations} iterations, objective {last:.4g}"
+    ax = picture(ax, "iteration", label, title)
+    above = result.objective.astype(float) - last
+    drawn = above > 0
+    if not drawn.any():
+        return note(ax, f"The objective is {last:.4g} from the start.")
+    ax.semilogy(np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label=label)
+    if result.duality_gap > 0:
+        words = f"duality gap at the end, {result.duality_gap:.2g}"
+        ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=1.2, label=words)
+    ax.set_xlim(0, iterations)
+    ax.grid(linewidth=0.4, alpha=0.5)
+    ax.legend(frameon=False, fontsize=POINTS, loc="best")
+    return ax

@@ -18,9 +18,8 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
     dots, the decision was uncertain: train for longer.
     """
     phases, units = path.attention.shape
-    ax = style.picture(
-        ax, "attention / mean of the remaining units", "phase", "", (6.6, style.height(phases))
-    )
+    mean = "attention / mean of the remaining units"
+    ax = style.picture(ax, mean, "phase", "", (6.6, style.height(phases)))
     if not phases:
         return style.note(ax, "no phase has ended")
     labels = []

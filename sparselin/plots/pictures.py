@@ -9,12 +9,12 @@ from sparselin import results
 from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.flow import flow
+from sparselin.plots.hoff import descent
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
-from sparselin.plots.points import descent, dual_projection
 from sparselin.plots.resampling import leave_one_out, stability
 from sparselin.plots.selection import selection
-from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
+from sparselin.plots.sets import dual_projection, greedy_maximum, nu_choice, subset, subsets_within
 from sparselin.plots.style import GREY, Axes
 from sparselin.plots.window import first_entry
 

@@ -31,9 +31,8 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     >>> ax.get_xlabel(), [line.get_label() for line in ax.lines[:-1]]
     ('first $t$ features of OMP', ['x1', 'x0'])
     """
-    ax = style.picture(
-        ax, f"first $t$ features of {found.method.upper()}", r"share of the half-samples, $\hat\Pi_t$"
-    )
+    first = f"first $t$ features of {found.method.upper()}"
+    ax = style.picture(ax, first, r"share of the half-samples, $\hat\Pi_t$")
     frequencies, t = found.frequencies, np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
     selected = found.selected_indices()
@@ -102,9 +101,8 @@ def leave_one_out(found: LeaveOneOut, *, ax: Axes | None = None) -> Axes:
     """
     ax = style.axes(ax, "", "number of features", "mean squared error on rows left out", (6.4, 3.6))
     ax.plot(found.sizes, found.error, "v:", color=VIOLET, label=f"leave-one-out, least: {found.best}")
-    ax.plot(
-        found.sizes, found.corrected, "^:", color=GREEN, label=f"corrected, least: {found.best_corrected}"
-    )
+    least = f"corrected, least: {found.best_corrected}"
+    ax.plot(found.sizes, found.corrected, "^:", color=GREEN, label=least)
     ax.locator_params(axis="x", integer=True)
     ax.legend(frameon=False, fontsize=POINTS)
     return ax

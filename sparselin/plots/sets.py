@@ -1,4 +1,4 @@
-"""Pictures of sets of features: the gain of each feature, the coefficients, the choice of ν."""
+"""Pictures of sets of features: the gain of each, the choice of ν, the coefficients of a projection."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sparselin.plots import style
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes
 from sparselin.results import (
     BestSubset,
+    DualProjection,
     FloatArray,
     GreedyMaximum,
     Names,
@@ -197,3 +198,23 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
     style.legend(ax)
     return ax
+
+
+def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
+    """Draw the coefficients β of v − u = Xβ, with the names of the features.
+
+    v is the point that was projected, and u its projection. Outside S, the columns to which u is orthogonal,
+    β_j ≠ 0 only if the constraint |⟨X_j, u⟩| ≤ λ is active; then |β_j| says how strongly the constraint moves
+    u. The coefficients in S have hollow markers.
+
+    Parameters
+    ----------
+    projection : a `DualProjection`.
+    ax : where to draw; a new figure if None.
+    """
+    count = int(np.count_nonzero(projection.coef))
+    ax = style.picture(ax, "coefficient", "", figsize=(6.0, style.height(count)))
+    if not count:
+        return style.note(ax, "No constraint is active: the projection of v is v.")
+    words = (r"active: $|\langle X_j, u\rangle| = \lambda$", "without penalty")
+    return coefficients(ax, projection.names, projection.coef, list(projection.active), words)

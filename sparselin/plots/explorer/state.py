@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import urllib.parse
 from collections.abc import Callable
@@ -42,12 +43,9 @@ class State:
         for j, column in enumerate(self.columns):
             if len(column) != n:
                 raise ValueError(f"column {j} of X must have {n} numbers, like y; got {len(column)}")
-        numbers = [value for vector in (*self.columns, self.y) for value in vector]
-        for value in numbers:
-            if not abs(value) <= _LARGEST:
-                raise ValueError(
-                    f"X and y must have finite numbers of size at most {_LARGEST:g}; got {value:g}"
-                )
+        for x in itertools.chain(*self.columns, self.y):
+            if not abs(x) <= _LARGEST:
+                raise ValueError(f"X and y must have finite numbers of size at most {_LARGEST:g}; got {x:g}")
         if not _SMALLEST <= self.lam <= _LARGEST:
             raise ValueError(
                 f"lam must be from {_SMALLEST:g} to {_LARGEST:g}; got {self.lam:g}. Scale y and lam by the "

@@ -5,11 +5,3 @@ these pictures, computed with public functions, and `polytope` computes the face
 and the angles of OMP. `picks` draws the pick for every direction of y, and `directions` draws columns as seen
 from y. `labels` finds places for labels.
 """
-
-from sparselin.plots.geometry.directions import around_several as around_several
-from sparselin.plots.geometry.directions import around_y as around_y
-from sparselin.plots.geometry.film import animation as animation
-from sparselin.plots.geometry.picks import first_picks as first_picks
-from sparselin.plots.geometry.plane import dual_polytope as dual_polytope
-from sparselin.plots.geometry.primal import l1_ball as l1_ball
-from sparselin.plots.geometry.primal import residual_angles as residual_angles
