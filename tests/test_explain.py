@@ -190,17 +190,14 @@ class TestDependence:
         path = sl.omp(X, self.y, 1, intercept=True)
         assert "its column is constant up to rounding" in str(explain(X, self.y, path, 1))
         forced = sl.omp(X, self.y, 2, intercept=True, forced=[1])
-        assert "its column is constant up to rounding, so its coefficient is zero" in str(
-            explain(X, self.y, forced, 1)
-        )
+        constant = "its column is constant up to rounding, so its coefficient is zero"
+        assert constant in str(explain(X, self.y, forced, 1))
 
     def test_a_forced_column_in_the_span(self):
         path = sl.omp(self.X, self.y, 3, forced=[0, 2])
         found = explain(self.X, self.y, path, 2)
-        span = (
-            "its column lies in the span of the features before it up to rounding, so its coefficient is zero"
-        )
-        assert span in str(found)
+        span = "its column lies in the span of the features before it up to rounding"
+        assert f"{span}, so its coefficient is zero" in str(found)
         later = explain(self.X, self.y, path, 3)
         np.testing.assert_allclose(self.X[:, path.support] @ later.regression, self.X[:, 3], atol=1e-12)
         assert later.regression[1] == 0
@@ -260,10 +257,8 @@ class TestSets:
                 best = max(others, key=others.get)
                 assert answer.runner_up == best
                 assert answer.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
-                assert (
-                    f"without it R² would fall by {more - here:.3g}, from {more:.4g}; "
-                    f"its best replacement is x{best}"
-                ) in str(answer)
+                fall = f"without it R² would fall by {more - here:.3g}, from {more:.4g}"
+                assert f"{fall}; its best replacement is x{best}" in str(answer)
             else:
                 assert f"x{j} was not selected: the selected features explain " in str(answer)
                 assert f"would raise R² by {more - here:.3g}" in str(answer)
@@ -352,35 +347,30 @@ class TestWhatIsRefused:
     def test_other_data(self, method):
         path = method(self.X, self.y)
         weights = np.arange(1.0, 31.0)
-        refuses(
-            "path does not belong to X and y: .* that of the data is", explain, self.X, self.y + 1e-9, path, 0
-        )
+        belongs = "path does not belong to X and y: .* that of the data is"
+        refuses(belongs, explain, self.X, self.y + 1e-9, path, 0)
         refuses("sample_weight", explain, self.X, self.y, path, 0, sample_weight=weights)
         other = self.X.copy()
         other[:, 4] *= 1 + 1e-8  # the span of the columns is the same
         refuses("path does not belong to X and y", explain, other, self.y, path, 0)
-        assert explain(
-            self.X, self.y, method(self.X, self.y, sample_weight=weights), 0, sample_weight=weights
-        )
+        weighted = method(self.X, self.y, sample_weight=weights)
+        assert explain(self.X, self.y, weighted, 0, sample_weight=weights)
 
     def test_other_kinds_of_problems(self):
-        with pytest.raises(ValueError, match="its intercept is False, that of the data is True"):
-            explain(sl.Problem(self.X, self.y, intercept=True), self.path, 0)
-        with pytest.raises(ValueError, match="its standardization is False, that of the data is True"):
-            explain(sl.Problem(self.X, self.y, standardize=True), self.path, 0)
-        with pytest.raises(ValueError, match="its number of features is 6, that of the data is 5"):
-            explain(self.X[:, :5], self.y, self.path, 0)
+        for word, option in (("intercept", "intercept"), ("standardization", "standardize")):
+            other = sl.Problem(self.X, self.y, **{option: True})
+            refuses(f"its {word} is False, that of the data is True", explain, other, self.path, 0)
+        fewer = "its number of features is 6, that of the data is 5"
+        refuses(fewer, explain, self.X[:, :5], self.y, self.path, 0)
 
     def test_no_path_no_feature(self):
-        with pytest.raises(
-            TypeError, match=r"path must be a SelectionPath, .* or SubsetResult .*; got ndarray"
-        ):
-            explain(self.X, self.y, self.path.support, 0)
+        kinds = r"path must be a SelectionPath, .* or SubsetResult .*; got ndarray"
+        refuses(kinds, explain, self.X, self.y, self.path.support, 0, error=TypeError)
         refuses(r"feature must hold column indices in 0\.\.5; got 6", explain, self.X, self.y, self.path, 6)
         refuses("feature", explain, self.X, self.y, self.path, "bmi", error=TypeError)
         for wrong in (None, ["bmi"], True):
-            with pytest.raises(TypeError, match="the name or the index of one feature"):
-                explain(self.X, self.y, self.path, wrong)
+            one = "the name or the index of one feature"
+            refuses(one, explain, self.X, self.y, self.path, wrong, error=TypeError)
         named = sl.omp(sl.Problem(self.X, self.y, names=NAMES), 2)
         refuses("there is no column 'bmy'", explain, self.X, self.y, named, "bmy")
         assert explain(self.X, self.y, named, "bmi").feature == 1

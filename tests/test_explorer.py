@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polytopes import inside
 
@@ -33,11 +33,12 @@ def states(draw, n=None, exact=False):
     return State(tuple(columns), draw(st.tuples(*[number] * n)), draw(st.floats(0.05, 3)), tuple(sorted(S)))
 
 
-def drawable(state):
-    """The columns of S and those together must not be too close for a picture."""
+def drawn(state):
+    """Return the frame of a state; the columns of S and those together must not be too close for it."""
     found = Explorer().answer({"address": to_address(state), "picks": "none"})
     assert "too close" in found.get("message", "too close")
-    return None if "message" in found else found
+    assume("message" not in found)
+    return found
 
 
 @given(states(exact=True))
@@ -148,8 +149,7 @@ def correlations(state):
 
 @given(states(), st.data())
 def test_y_snaps_to_a_tie_and_no_further_than_its_reach(state, data):
-    if drawable(state) is None:
-        return
+    drawn(state)
     reach = data.draw(st.floats(0.01, 0.3))
     moved = snap(state, "y", reach)
     off = [j for j in range(len(state.columns)) if j not in state.S]
@@ -160,9 +160,8 @@ def test_y_snaps_to_a_tie_and_no_further_than_its_reach(state, data):
         assert np.linalg.norm(correlations(moved)[1]) > reach / 2
     if len(off) == 2 and not state.S:  # the one tie there is, if clearly in reach
         i, j = off
-        g = state.X[:, i] * np.sign(state.X[:, i] @ state.y) - state.X[:, j] * np.sign(
-            state.X[:, j] @ state.y
-        )
+        signed = state.X * np.sign(state.y @ state.X)
+        g = signed[:, i] - signed[:, j]
         distance = abs(g @ state.y) / (np.linalg.norm(g) or 1)
         if 1e-6 < distance < 0.9 * reach and np.linalg.norm(state.y) > 3 * reach:
             assert moved != state
@@ -170,8 +169,7 @@ def test_y_snaps_to_a_tie_and_no_further_than_its_reach(state, data):
 
 @given(states(), st.data())
 def test_a_column_snaps_to_a_copy_or_joins_the_tied(state, data):
-    if drawable(state) is None:
-        return
+    drawn(state)
     j = data.draw(st.integers(0, len(state.columns) - 1))
     reach = data.draw(st.floats(0.01, 0.3))
     moved = snap(state, str(j), reach)
@@ -247,9 +245,7 @@ def test_snapping_by_hand():
 
 @given(states())
 def test_a_frame_is_the_optimum_seen_from_outside(state):
-    found = drawable(state)
-    if found is None:
-        return
+    found = drawn(state)
     X, y, u, beta = state.X, np.array(state.y), np.array(found["u"]), np.array(found["beta"])
     size = 1e-11 * (1 + np.linalg.norm(y)) * (1 + np.abs(X).max()) * (1 + np.abs(beta).max())
     off = [j for j in range(len(beta)) if j not in state.S]
@@ -275,9 +271,7 @@ def test_a_frame_is_the_optimum_seen_from_outside(state):
 
 @given(states())
 def test_what_is_drawn_of_a_frame(state):
-    found = drawable(state)
-    if found is None:
-        return
+    found = drawn(state)
     X, y, u, beta = state.X, np.array(state.y), np.array(found["u"]), np.array(found["beta"])
     off = [j for j in range(len(beta)) if j not in state.S]
     chain = np.array(found["chain"])
@@ -286,18 +280,16 @@ def test_what_is_drawn_of_a_frame(state):
     assert np.abs(chain[-1] - y).max() <= size
     for j, step in zip(found["chainFeatures"], np.diff(chain, axis=0), strict=True):
         assert np.abs(step - beta[j] * X[:, j]).max() <= size
-    assert {face["feature"]: face["active"] for face in found["tied"]} == {
-        j: j in found["A"] for j in found["T"]
-    }
+    tied = {face["feature"]: face["active"] for face in found["tied"]}
+    assert tied == {j: j in found["A"] for j in found["T"]}
     for face in found["faces"]:
         owners = dict(zip(face["features"], face["signs"], strict=True))
         assert face["strong"] == any(sign * beta[j] > 0 and j not in state.S for j, sign in owners.items())
     for corner in found["slice"]:
         assert np.abs(X[:, list(state.S)].T @ corner).max() <= 1e-7 * np.abs(corner).max()
     assert ("inside the window" in found["words"]) == (found["window"] < state.lam < found["lamStar"])
-    if (
-        len(found["T"]) == 1 and found["lamStar"] > 0
-    ):  # β_i alone in the window, and another below, or none is left
+    # β_i alone in the window, and another below, or none is left
+    if len(found["T"]) == 1 and found["lamStar"] > 0:
         lower, gap = found["window"], 1e-6 * found["lamStar"]
         path = sl.lasso_path(X, y, forced=state.S)
         assert np.flatnonzero(path.at(lower + gap)[off]).tolist() == [off.index(found["T"][0])]
@@ -307,9 +299,8 @@ def test_what_is_drawn_of_a_frame(state):
 
 @given(states())
 def test_the_average_of_the_flow_is_feasible_and_solves_if_it_is_the_projection(state):
-    found = drawable(state)
-    if found is None or "mean" not in found["flow"]:
-        return
+    found = drawn(state)
+    assume("mean" in found["flow"])
     X, flow = state.X, found["flow"]
     jumps, means = np.array(flow["jumps"]), np.array(flow["means"])
     size = 1e-9 * (1 + np.abs(state.y).max()) * (1 + np.abs(X).max())
@@ -376,9 +367,8 @@ def test_the_picks_are_those_of_brute_force(name):
     for method, left in (("OMP", None), ("Sequential LASSO", None), ("Sequential Attention", None),
                          ("Forward regression", X)):  # fmt: skip
         S = list(state.S)
-        for pick, tied, r2 in zip(
-            *(found["picks"][method][key] for key in ("support", "ties", "r2")), strict=True
-        ):
+        steps = (found["picks"][method][key] for key in ("support", "ties", "r2"))
+        for pick, tied, r2 in zip(*steps, strict=True):
             c, _ = correlations(dataclasses.replace(state, S=tuple(sorted(S))))
             if left is not None:
                 c = [-np.inf if j in S else y @ y - rest(X, y, [*S, j]) for j in range(len(c))]
@@ -418,17 +408,14 @@ def test_the_stories_are_true():
 
 
 def test_the_answers_are_true():
-    plane, lengths, strict, copies, space = (
-        PRESETS[name].state for name in ("plane", "lengths", "strict", "copies", "space")
-    )
+    names = "plane", "lengths", "strict", "copies", "space"
+    plane, lengths, strict, copies, space = (PRESETS[name].state for name in names)
     assert touched(frame(dataclasses.replace(plane, lam=1.1))) == [0]
     shorter = dataclasses.replace(lengths, columns=(lengths.columns[0], (0.35, 1.3), lengths.columns[2]))
     assert frame(lengths)["lamStar"] == pytest.approx(1.115)
     assert frame(shorter)["lamStar"] == pytest.approx(1.11)
-    assert [frame(shorter)["picks"][method]["support"][0] for method in ("OMP", "Forward regression")] == [
-        0,
-        0,
-    ]
+    for method in ("OMP", "Forward regression"):
+        assert frame(shorter)["picks"][method]["support"][0] == 0
     both = frame(dataclasses.replace(PRESETS["trap"].state, S=(2,)))
     assert both["T"] == both["A"] == [0, 1]
     for height, first in ((0.3, 2), (-0.3, 0)):

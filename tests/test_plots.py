@@ -145,9 +145,8 @@ class TestSelection:
         path = sl.omp(NAMED, 4, forced=["e"])
         ax = plots.show(path)
         assert texts(ax.get_yticklabels())[0] == "1  e (forced)"
-        assert texts(ax.get_yticklabels())[1:] == [
-            f"{t + 1}  {NAMES[path.support[t]]}".replace("$", r"\$") for t in (1, 2, 3)
-        ]
+        steps = [f"{t + 1}  {NAMES[path.support[t]]}".replace("$", r"\$") for t in (1, 2, 3)]
+        assert texts(ax.get_yticklabels())[1:] == steps
         picks = line(ax, "pick")
         np.testing.assert_array_equal(picks, np.column_stack([path.lam_star[1:], [1, 2, 3]]))
         second = []
@@ -206,9 +205,8 @@ def test_an_explanation():
     found = sl.explain(NAMED, sl.lasso_path(NAMED), 0)
     points = line(plots.show(found), "age")
     np.testing.assert_array_equal(points, np.column_stack([found.level, found.correlation]))
-    ax = plots.show(
-        sl.explain(-np.eye(2), [-1.0, 2.0], sl.lasso_path(-np.eye(2), [-1.0, 2.0], positive=True), 1)
-    )
+    negative = -np.eye(2), [-1.0, 2.0]
+    ax = plots.show(sl.explain(*negative, sl.lasso_path(*negative, positive=True), 1))
     assert ax.get_ylabel() == r"$\langle X_j, r\rangle$"
     assert ax.get_ylim()[0] < -2
     none = sl.explain(X, 0 * Y, sl.lasso_path(X, 0 * Y), 0)
@@ -237,9 +235,8 @@ def test_many_signals():
     widths = {}
     for bar in ax.patches:
         if bar.get_width():
-            widths[round(bar.get_y() + bar.get_height() / 2)] = widths.get(
-                round(bar.get_y() + bar.get_height() / 2), 0
-            ) + int(bar.get_width())
+            row = round(bar.get_y() + bar.get_height() / 2)
+            widths[row] = widths.get(row, 0) + int(bar.get_width())
     assert widths == {1: 1, 2: 1, 3: 2}
     right = ax.figure.axes[1]
     medians = {one.get_ydata()[0]: one.get_xdata()[0] for one in right.lines if one.get_marker() == "o"}
@@ -353,23 +350,20 @@ def test_sparse_eigenvalues():
     bounds = [[one.lower, one.upper] for one in (result.lambda_max, result.lambda_min)]
     assert drawn == bounds
     assert ax.figure.axes[1].lines[0].get_ydata().tolist() == result.babel.tolist()
-    assert (
-        "fewer than two" in plots.show(sl.sparse_eigenvalues(X[:, :1], 1)).figure.axes[1].texts[0].get_text()
-    )
+    single = plots.show(sl.sparse_eigenvalues(X[:, :1], 1))
+    assert "fewer than two" in single.figure.axes[1].texts[0].get_text()
 
 
 def test_guarantees():
     result = sl.guarantee_bounds(X, Y, 2)
-    broken = sl.Bound(
-        "too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, sl.Interval(0.5, 0.5, "")
-    )
+    half = sl.Interval(0.5, 0.5, "")
+    broken = sl.Bound("too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, half)
     for given in (result, dataclasses.replace(result, bounds=(*result.bounds, broken))):
         ax = plots.show(given)
         assert texts(ax.get_yticklabels()) == [f"{bound.algorithm}: {bound.name}" for bound in given.bounds]
         bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in ax.patches}
-        assert {row: bar.get_width() for row, bar in bars.items()} == {
-            row: bound.lower for row, bound in enumerate(given.bounds) if bound.applies
-        }
+        applying = {row: bound.lower for row, bound in enumerate(given.bounds) if bound.applies}
+        assert {row: bar.get_width() for row, bar in bars.items()} == applying
         points = [one.get_xydata()[0].tolist() for one in ax.lines if one.get_marker() == "D"]
         assert points == [[bound.achieved.upper, row] for row, bound in enumerate(given.bounds)]
         red = [row for row, bar in bars.items() if mpl.colors.same_color(bar.get_facecolor()[:3], plots.RED)]
