@@ -272,9 +272,9 @@ class TestSets:
         none = explain(X, 0 * y, sl.best_subset(X, 0 * y, 3), 0)
         assert str(none) == "x0 was not selected: adding it now would not raise R² = 0, up to rounding."
         swapped = sl.swaps(self.X, self.y, 3, intercept=True)
-        assert str(explain(self.X, self.y, swapped, swapped.support[0])).startswith(
-            f"x{swapped.support[0]} is one of the 3 selected features: without it R²"
-        )
+        j = swapped.support[0]
+        begin = f"x{j} is one of the 3 selected features: without it R²"
+        assert str(explain(self.X, self.y, swapped, j)).startswith(begin)
         by_g = sl.forward_regression(self.X, self.y, 3, regularizer=sl.spectral.SpectralVariance(), nu=1e-3)
         assert "selected for R² + ν·f, not for R² alone" in str(explain(self.X, self.y, by_g, 0))
 

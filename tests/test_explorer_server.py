@@ -26,10 +26,8 @@ def run(monkeypatch, *arguments, browser=True):
 def test_the_command_says_where_it_is(monkeypatch):
     found = run(monkeypatch, "--port", "0", "trap")
     assert found.exit_code == 0
-    assert re.fullmatch(
-        r"The explorer is at http://127\.0\.0\.1:\d+/\?preset=trap\nCtrl-C stops it\.\nStopped\.\n",
-        found.output,
-    )
+    address = r"http://127\.0\.0\.1:\d+/\?preset=trap"
+    assert re.fullmatch(rf"The explorer is at {address}\nCtrl-C stops it\.\nStopped\.\n", found.output)
 
 
 def test_without_a_browser_one_line(monkeypatch):
@@ -43,9 +41,8 @@ def test_a_taken_port_is_told_in_one_line(monkeypatch):
         port = place.getsockname()[1]
         found = run(monkeypatch, "--port", str(port))
     assert found.exit_code == 1
-    assert re.fullmatch(
-        rf"Error: cannot use port {port} \(.*\): choose another with --port; .*\n", found.output
-    )
+    taken = rf"Error: cannot use port {port} \(.*\): choose another with --port; .*\n"
+    assert re.fullmatch(taken, found.output)
 
 
 @pytest.mark.parametrize("start", ["nothing", "X=1,0&y=1", "http://127.0.0.1:2731/?X=1,0;0&y=1,0"])

@@ -152,12 +152,8 @@ class TestDualPolytope:
             ax.figure.draw_without_rendering()
             boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts if text.get_text()]
             assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-        texts = [
-            *(text for text in ax.texts if text.get_text()),
-            ax.title,
-            *ax.get_xticklabels(),
-            *ax.get_legend().get_texts(),
-        ]
+        texts = [ax.title, *ax.get_xticklabels(), *ax.get_legend().get_texts()]
+        texts += [text for text in ax.texts if text.get_text()]
         assert min(text.get_fontsize() for text in texts) >= 11
 
     @pytest.mark.parametrize(("case", "words"), [("strip", "unbounded"), ("unbounded, space", "unbounded")])
@@ -340,9 +336,8 @@ class TestL1Ball:
         size = np.linalg.norm(y - X @ path.at(lam))
         ball = ax.patches[0].get_xy()
         assert_allclose(np.abs(ball).sum(axis=1), np.abs(path.at(lam)).sum(), rtol=1e-12)
-        curves = [
-            points(line) for line in ax.lines if line.get_linewidth() == 2.2 and line.get_marker() == "None"
-        ]
+        thin = (line for line in ax.lines if line.get_marker() == "None")
+        curves = [points(line) for line in thin if line.get_linewidth() == 2.2]
         assert len(curves) == (1 if np.linalg.matrix_rank(X) == 2 else 2)
         for b in np.concatenate(curves):
             assert np.linalg.norm(y - X @ b) == pytest.approx(size, rel=1e-9)
@@ -352,10 +347,8 @@ class TestL1Ball:
         assert np.linalg.norm(y[:, None] - X @ edges.T, axis=0).min() >= size * (1 - 1e-9)
 
     def test_all_minimisers_are_drawn_where_there_are_many(self):
-        for X, ends in (
-            (self.X[:, [0, 0]], {(1, 0), (0, 1)}),
-            (self.X[:, [0, 0]] * [1, -1], {(1, 0), (0, -1)}),
-        ):
+        copies = self.X[:, [0, 0]]
+        for X, ends in ((copies, {(1, 0), (0, 1)}), (copies * [1, -1], {(1, 0), (0, -1)})):
             ax = plots.l1_ball(X, self.y)
             radius = np.abs(sl.lasso_path(X, self.y).at(sl.lambda_star(X, self.y) / 2)).sum()
             assert set(map(tuple, (labelled(ax, r"all $\beta(\lambda)$") / radius).round(9))) == ends

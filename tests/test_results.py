@@ -215,9 +215,8 @@ def test_what_stands_below_a_table():
     ):
         assert str(result).splitlines()[len(result.to_frame()) + 2 :] == notes
     batch = sl.batch_omp(np.eye(3), np.array([[1.0, 0], [2, 1], [0, 0]]), 2)
-    assert (
-        repr(batch) == "<BatchSelection: 2 signals, 1.5 of 3 features on average, 1 COMPLETED, 1 EXACT_FIT>"
-    )
+    ends = "1 COMPLETED, 1 EXACT_FIT"
+    assert repr(batch) == f"<BatchSelection: 2 signals, 1.5 of 3 features on average, {ends}>"
 
 
 def altered(value):
@@ -413,9 +412,8 @@ def test_a_table_of_awkward_cells():
     """Wide characters take two places, combining ones none; line breaks are escaped; long cells are cut."""
     cells = ["高さ", "e\u0301", "a\tb\n", "x" * 50, "a"]
     values = np.array([1.0, -2.5, np.nan, 12345.678, 0.0])
-    table = Table(
-        (Column(None, "word", cells), Column("n", "n", values), Column("k", None, values)), ("<note>",)
-    )
+    columns = Column(None, "word", cells), Column("n", "n", values), Column("k", None, values)
+    table = Table(columns, ("<note>",))
     long = "x" * 39 + "…"
     assert as_text("Title", table).splitlines() == [
         "Title",

@@ -174,11 +174,8 @@ class TestPixels:
         path = sl.omp(np.eye(12), np.arange(12.0)[::-1] + 1, 3)
         for given in (images, images.reshape(2, 12)):
             ax = plots.selected_pixels(path, (3, 4), images=given)
-            assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
-                ("1", (0, 0)),
-                ("2", (1, 0)),
-                ("3", (2, 0)),
-            ]
+            numbers = [(t.get_text(), t.get_position()) for t in ax.texts]
+            assert numbers == [("1", (0, 0)), ("2", (1, 0)), ("3", (2, 0))]
             mean = ax.figure.axes[1].images[0].get_array()
             assert mean.tolist() == images.mean(axis=0).tolist()
         ax = plots.selected_pixels([100, 5], (28, 28))
@@ -222,7 +219,6 @@ def test_the_steps_of_a_generalized_path():
 def test_the_steps_of_a_path_of_groups():
     path = OMPSelector(2, groups=["a", "a", "b", "b", "c"]).fit(X, Y).path_
     ax = plots.show(path)
-    assert [t.get_text() for t in ax.get_yticklabels()] == [
-        f"{t + 1}  group {g}" for t, g in enumerate(path.order)
-    ]
+    labels = [f"{t + 1}  group {g}" for t, g in enumerate(path.order)]
+    assert [t.get_text() for t in ax.get_yticklabels()] == labels
     np.testing.assert_allclose(lines(ax.figure.axes[1])["$R^2$"][:, 0], path.r2_path[1:])

@@ -22,9 +22,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained"
 style.axes(left, "Diabetes", "α", "coefficient")
 left.plot(theirs.alphas_, theirs.coef_path_.T, color=style.ORANGE, linewidth=4, alpha=0.5)
 left.plot(ours.alphas_, ours.coef_path_.T, color=style.BLUE, linewidth=1)
-left.axvline(
-    theirs.alpha_, color=style.ORANGE, linewidth=4, alpha=0.5, label=f"α {theirs.alpha_:.6f}, theirs"
-)
+label = f"α {theirs.alpha_:.6f}, theirs"
+left.axvline(theirs.alpha_, color=style.ORANGE, linewidth=4, alpha=0.5, label=label)
 left.axvline(ours.alpha_, color=style.BLUE, linewidth=1, label=f"α {ours.alpha_:.6f}, ours")
 left.set(xscale="log", xlim=(3e-3, 3))
 left.legend(frameon=False)

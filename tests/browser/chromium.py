@@ -11,6 +11,7 @@ import urllib.parse
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
 
@@ -22,13 +23,8 @@ def browser(width=1400, height=950):
     """A driver whose logs have what the pages load."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        f"--window-size={width},{height}",
-    ):
-        options.add_argument(argument)
+    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", f"window-size={width},{height}"):
+        options.add_argument(f"--{argument}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
     try:
@@ -67,9 +63,22 @@ def find(driver, selector):
 def text(driver, selector):
     """Its text, in one step: elements are replaced while things move."""
     find(driver, selector)
-    return driver.execute_script(
-        _FIND.replace("arguments[0]);", "arguments[0])?.textContent ?? '';"), selector
-    )
+    script = _FIND.replace("arguments[0]);", "arguments[0])?.textContent ?? '';")
+    return driver.execute_script(script, selector)
+
+
+def press(driver, selector, *keys):
+    """Give the focus to an element, and press keys."""
+    driver.execute_script("arguments[0].focus()", find(driver, selector))
+    ActionChains(driver).send_keys(*keys).perform()
+
+
+def write(driver, selector, words):
+    """Replace the text of a field, and return the field."""
+    field = find(driver, selector)
+    field.clear()
+    field.send_keys(f"{words}\n")
+    return field
 
 
 def explorer(driver, url):
@@ -81,7 +90,6 @@ def explorer(driver, url):
 def hosts(driver):
     """The hosts that were asked for anything since the last call, None for the disk."""
     messages = [json.loads(line["message"])["message"] for line in driver.get_log("performance")]
-    asked = [
-        one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"
-    ]
-    return {urllib.parse.urlsplit(one).hostname for one in asked if not one.startswith(("data:", "blob:"))}
+    sent = [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+    asked = (one["request"]["url"] for one in sent)
+    return {urllib.parse.urlsplit(url).hostname for url in asked if not url.startswith(("data:", "blob:"))}

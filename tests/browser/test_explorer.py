@@ -15,7 +15,7 @@ from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.pages import script
 from sparselin.plots.explorer.presets import PRESETS, state_of
 from sparselin.plots.explorer.widget import Explorer
-from tests.browser.chromium import browser, explorer, find, hosts, served, text, until
+from tests.browser.chromium import browser, explorer, find, hosts, press, served, text, until, write
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +58,12 @@ def pixels(driver):
 def test_the_picture_has_what_the_state_says(driver, url):
     explorer(driver, f"{url}?preset=plane")
     picture = pixels(driver)
-    for what, colour in (
-        ("y", (29, 35, 41)),
-        ("0", (41, 91, 157)),
-        ("1", (216, 114, 11)),
-        ("2", (36, 133, 94)),
-    ):
+    colours = {"y": (29, 35, 41), "0": (41, 91, 157), "1": (216, 114, 11), "2": (36, 133, 94)}
+    for what, colour in colours.items():
         x, y = place(driver, what)
         around = picture[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2].reshape(-1, 3)
         assert np.abs(around - colour).sum(axis=1).min() < 30, what
-    at = np.array([place(driver, what) for what in ("y", "0", "1", "2")])
+    at = np.array([place(driver, what) for what in colours])
     points = np.array([PRESETS["plane"].state.y, *PRESETS["plane"].state.columns]) * [1, -1]
     scale = np.linalg.norm(at[1] - at[0]) / np.linalg.norm(points[1] - points[0])
     assert np.abs((at - at[0]) - scale * (points - points[0])).max() < 2  # pixels
@@ -120,9 +116,8 @@ def test_what_is_dragged_near_a_tie_snaps(driver, url):
     explorer(driver, f"{url}?X=1,0;0,1&y=1,0.9&lam=0.5")
     unit = np.linalg.norm(np.subtract(place(driver, "0"), place(driver, "1"))) / np.sqrt(2)
     up = round(0.085 * unit)
-    ActionChains(driver).click_and_hold(find(driver, "[data-what=y] .ring")).move_by_offset(
-        0, -up
-    ).release().perform()
+    held = ActionChains(driver).click_and_hold(find(driver, "[data-what=y] .ring"))
+    held.move_by_offset(0, -up).release().perform()
     state = settled(driver, lambda state: state.y != (1.0, 0.9), "y moved")
     assert state.y[0] == pytest.approx(state.y[1], rel=1e-15)
     until(lambda: "T = {0, 1}" in text(driver, ".words"), "a tie")
@@ -131,19 +126,14 @@ def test_what_is_dragged_near_a_tie_snaps(driver, url):
 
 def test_keys_move_what_has_the_focus(driver, url):
     explorer(driver, f"{url}?X=1,0;0,1&y=1,0.5&lam=0.5")
-    handle = find(driver, "[data-what=y]")
-    driver.execute_script("arguments[0].focus()", handle)
-    ActionChains(driver).send_keys(Keys.ARROW_UP).perform()
+    press(driver, "[data-what=y]", Keys.ARROW_UP)
     one = settled(driver, lambda state: state.y[1] > 0.5, "an arrow moves y").y[1] - 0.5
     ActionChains(driver).key_down(Keys.SHIFT).send_keys(Keys.ARROW_UP).key_up(Keys.SHIFT).perform()
     two = settled(driver, lambda state: state.y[1] > 0.5 + one, "shift moves it less").y[1] - 0.5 - one
     assert two == pytest.approx(one / 5)
-    assert "at (1, 0.5" in until(
-        lambda: find(driver, "[data-what=y]").get_attribute("aria-valuetext"), "a value"
-    )
-    slider = find(driver, "input[type=range]")
-    driver.execute_script("arguments[0].focus()", slider)
-    ActionChains(driver).send_keys(Keys.ARROW_RIGHT).perform()
+    value = until(lambda: find(driver, "[data-what=y]").get_attribute("aria-valuetext"), "a value")
+    assert "at (1, 0.5" in value
+    press(driver, "input[type=range]", Keys.ARROW_RIGHT)
     assert settled(driver, lambda state: state.lam != 0.5, "an arrow moves λ").lam > 0.5
 
 
@@ -170,28 +160,24 @@ def test_the_flow_is_a_layer_that_stays(driver, url):
 
     assert not seen()
     assert "average" not in text(driver, ".words") + text(driver, ".key")
-    box = find(driver, "header label:nth-of-type(3) input")
-    driver.execute_script("arguments[0].focus()", box)
-    ActionChains(driver).send_keys(Keys.SPACE).perform()
+    box = "header label:nth-of-type(3) input"
+    press(driver, box, Keys.SPACE)
     until(lambda: seen() == {"flow", "average"}, "two points")
     assert "its average is not a solution of the LASSO, because s₀" in text(driver, ".words")
     assert "w∘θ without weight decay" in text(driver, ".key")
     find(driver, "select").send_keys("Three obs")
     until(lambda: "preset=space" in driver.current_url and seen() == {"flow"}, "the average is u")
-    box.click()
+    find(driver, box).click()
     until(lambda: not seen(), "the layer is off")
 
 
 def test_space_is_turned(driver, url):
     explorer(driver, f"{url}?preset=space")
     before = place(driver, "0")
-    picture = find(driver, "svg.picture")
-    ActionChains(driver).move_to_element_with_offset(picture, 150, 150).click_and_hold().move_by_offset(
-        60, 0
-    ).release().perform()
+    held = ActionChains(driver).move_to_element_with_offset(find(driver, "svg.picture"), 150, 150)
+    held.click_and_hold().move_by_offset(60, 0).release().perform()
     dragged = until(lambda: place(driver, "0") != before and place(driver, "0"), "a drag turns")
-    driver.execute_script("arguments[0].focus()", picture)
-    ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()
+    press(driver, "svg.picture", Keys.ARROW_LEFT)
     until(lambda: place(driver, "0") != dragged, "a key turns")
     assert shown(driver) == PRESETS["space"].state
 
@@ -200,26 +186,20 @@ def test_the_table_edits_the_design(driver, url):
     explorer(driver, f"{url}?preset=plane")
     find(driver, "input[aria-label='feature 0 in S']").click()
     assert settled(driver, lambda state: state.S, "0 is in S").S == (0,)
-    field = find(driver, "input[data-what='1'][data-row='0']")
-    field.clear()
-    field.send_keys("0.5\n")
-    assert settled(driver, lambda state: state.columns[1][0] == 0.5, "a number is typed").columns[1] == (
-        0.5,
-        0.97,
-    )
+    write(driver, "input[data-what='1'][data-row='0']", "0.5")
+    typed = settled(driver, lambda state: state.columns[1][0] == 0.5, "a number is typed")
+    assert typed.columns[1] == (0.5, 0.97)
     find(driver, "button[aria-label='remove column 0']").click()
     state = settled(driver, lambda state: len(state.columns) == 2, "a column is gone")
     assert state.columns[0] == (0.5, 0.97)
     assert state.S == ()
-    field = find(driver, "input[data-what='0'][data-row='1']")
-    field.clear()
-    field.send_keys("much\n")
+    field = "input[data-what='0'][data-row='1']"
+    write(driver, field, "much")
     message = 'column 0, row 2 must be a number; got "much"'
     until(lambda: text(driver, "[role=alert]") == message, "a message")
-    assert find(driver, "input[data-what='0'][data-row='1']").get_attribute("aria-invalid") == "true"
+    assert find(driver, field).get_attribute("aria-invalid") == "true"
     assert shown(driver) == state
-    field.clear()
-    field.send_keys("1,5\n")
+    write(driver, field, "1,5")
     assert settled(driver, lambda state: state.columns[0][1] == 1.5, "a decimal comma").y == state.y
     assert text(driver, "[role=alert]") == ""
     find(driver, "button[aria-label='remove column 0']").click()
@@ -230,9 +210,7 @@ def test_the_table_edits_the_design(driver, url):
         add.click()
         settled(driver, lambda state, count=count: len(state.columns) == count, f"{count} columns")
     assert not add.is_enabled()
-    level = find(driver, "input[aria-label='λ as a number']")
-    level.clear()
-    level.send_keys("0.25\n")
+    write(driver, "input[aria-label='λ as a number']", "0.25")
     settled(driver, lambda state: state.lam == 0.25, "λ is typed")
 
 
@@ -244,14 +222,9 @@ def test_an_address_is_the_state(driver, url):
 
 def test_a_broken_address_is_told(driver, url):
     explorer(driver, f"{url}?X=1,0;0&y=1,0")
-    until(
-        lambda: (
-            text(driver, "[role=alert]")
-            == "This address cannot be read: column 1 of X must have 2 numbers, like y; got 1. "
-            "The first preset is shown instead."
-        ),
-        "a message",
-    )
+    why = "column 1 of X must have 2 numbers, like y; got 1"
+    message = f"This address cannot be read: {why}. The first preset is shown instead."
+    until(lambda: text(driver, "[role=alert]") == message, "a message")
     find(driver, "input[aria-label='feature 0 in S']").click()
     until(lambda: text(driver, "[role=alert]") == "", "it goes with the next change")
 
@@ -296,9 +269,8 @@ def test_a_stopped_server_is_told(driver):
 
 def test_a_taken_port(url):
     port = str(urllib.parse.urlsplit(url).port)
-    found = subprocess.run(
-        [sys.executable, "-m", "sparselin", "explore", "--port", port], capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "sparselin", "explore", "--port", port]
+    found = subprocess.run(command, capture_output=True, text=True)
     assert found.returncode == 1
     assert re.fullmatch(rf"Error: cannot use port {port} \(.*\): .*0 means any free one\n", found.stderr)
 
@@ -403,6 +375,5 @@ def test_a_page_made_ahead_works_from_disk(driver, tmp_path):
     assert find(driver, ".story details").get_attribute("open") is not None  # opened before λ moved
     explorer(driver, (tmp_path / "space.html").as_uri())
     at = place(driver, "0")
-    driver.execute_script("arguments[0].focus()", find(driver, "svg.picture"))
-    ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()
+    press(driver, "svg.picture", Keys.ARROW_LEFT)
     until(lambda: place(driver, "0") != at, "space turns")
