@@ -24,16 +24,15 @@ def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanat
     """
     S = found.support
     _check(problem, found)
-    place = np.flatnonzero(j == S)
-    given = S[j != S]
+    place, given = np.flatnonzero(j == S), S[j != S]
     at = standing(problem, given, j)
-    runner_up, theirs = _best_replacement(problem, given, S) if len(place) else (-1, 0.0)
-    margin = (at.gain - theirs) / at.gain if len(place) and at.gain > 0 else math.nan
     if len(place):
+        runner_up, theirs = _best_replacement(problem, given, S)
+        margin = (at.gain - theirs) / at.gain if at.gain > 0 else math.nan
+        entry = Entry(step=int(place[0]) + 1, runner_up=runner_up, margin=margin)
         text = _describe_member(found, j, at, runner_up, theirs)
     else:
-        text = _describe_other(found, j, at, problem.design.ones is not None)
-    entry = Entry(step=int(place[0]) + 1 if len(place) else 0, runner_up=runner_up, margin=margin)
+        entry, text = Entry(), _describe_other(found, j, at, problem.design.ones is not None)
     return explanation(found, j, "set", given, at, entry, Course(*np.zeros((3, 0))), text)
 
 

@@ -8,7 +8,6 @@ apart.
 from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds
 from sparselin.plots.bounds import interval as interval
 from sparselin.plots.bounds import sparse_eigenvalues as sparse_eigenvalues
-from sparselin.plots.flow import flow as flow
 from sparselin.plots.geometry.directions import around_several as around_several
 from sparselin.plots.geometry.directions import around_y as around_y
 from sparselin.plots.geometry.film import animation as animation
@@ -23,6 +22,7 @@ from sparselin.plots.networks import lassonet as lassonet
 from sparselin.plots.networks import ranking as ranking
 from sparselin.plots.paths import batch_selection as batch_selection
 from sparselin.plots.paths import explanation as explanation
+from sparselin.plots.paths import flow as flow
 from sparselin.plots.paths import lasso_path as lasso_path
 from sparselin.plots.penalty import contours as contours
 from sparselin.plots.penalty import penalties as penalties

@@ -8,10 +8,9 @@ from typing import Any
 from sparselin import results
 from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.flow import flow
 from sparselin.plots.hoff import descent
 from sparselin.plots.networks import attention, lassonet, ranking
-from sparselin.plots.paths import batch_selection, explanation, lasso_path
+from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import dual_projection, greedy_maximum, nu_choice, subset, subsets_within

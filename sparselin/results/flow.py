@@ -146,8 +146,7 @@ class FlowPath(FittedPath):
         The result does not include the intercept. Raises TypeError if τ is not a number, and ValueError if it
         is negative, not finite, or beyond the end of a path that was cut off.
         """
-        inner = self.coef_path[self._interval(self._times(tau))]
-        return base.dense(inner, self.features, self.n_features)
+        return base.dense(self.coef_path[self._interval(self._times(tau))], self.features, self.n_features)
 
     def intercept_at(self, tau: ArrayLike) -> Any:
         """Return the intercept that belongs to `at(tau)`: a number, or (q,) numbers.

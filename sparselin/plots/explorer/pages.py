@@ -75,13 +75,5 @@ def _row(state: State, preset: State) -> list[Frame]:
 
 def _json(value: Any) -> str:
     """Return JSON with numbers to six digits, and without "</", which could end the script."""
-    return json.dumps(_round(value), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-
-
-def _round(value: Any) -> Any:
-    """Return the value with all floats rounded to six digits."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _round(part) for key, part in value.items()}
-    return [_round(part) for part in value] if isinstance(value, (list, tuple)) else value
+    rounded = json.loads(json.dumps(value), parse_float=lambda text: float(f"{float(text):.6g}"))
+    return json.dumps(rounded, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
