@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -202,33 +201,12 @@ def read_ahead(items: Iterator[_T]) -> Iterator[_T]:
     memory: the chunk in use, the chunk that is being read, and the raw data of the chunk that is being read.
     An error of the reading thread is raised in the thread of the caller.
     """
-    box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-    taken, over = threading.Semaphore(0), threading.Event()
-
-    def read() -> None:
-        try:
-            for item in items:
-                box.put((item, None))
-                del item
-                taken.acquire()
-                if over.is_set():
-                    return
-            box.put((None, StopIteration()))
-        except BaseException as error:
-            box.put((None, error))
-
-    thread = threading.Thread(target=read, name="sparselin-reader", daemon=True)
-    thread.start()
+    pool = ThreadPoolExecutor(1, "sparselin-reader")
     try:
-        while True:
-            item, error = box.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            taken.release()
+        ahead = pool.submit(next, items, None)
+        while (item := ahead.result()) is not None:
+            ahead = pool.submit(next, items, None)
             yield item
             del item
     finally:
-        over.set()
-        taken.release()
+        pool.shutdown(wait=False)
