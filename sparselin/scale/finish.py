@@ -38,36 +38,22 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
         rows=partial.rows, weight=partial.weight, chunks=partial.chunks, skipped=partial.skipped, eps=eps,
         worst_eps=factor.worst_error(partial.steps, partial.merges, size), levels=levels, held_out=None,
     )  # fmt: skip
+
+    def problem(R: FloatArray, record: Compressed, weight: float) -> Problem:
+        """Return the problem of R; `weight` is that of all rows if the features are standardized, else 0."""
+        X = np.asfortranarray(R[:, columns])
+        ones = R[:, 0].copy() if form.intercept else None
+        scale = None
+        if weight:
+            t = np.zeros(len(X)) if ones is None else ones
+            t[0] = math.sqrt(weight) if ones is None else t[0]
+            scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
+        return Problem.from_factor(DesignColumns(X, ones, scale), R[:, -1].copy(), growth, names, record)
+
     if partial.held is not None and partial.held_rows:
-        part = dataclasses.replace(record, rows=partial.held_rows)
-        held = _problem(partial.held, columns, names, form, growth, part, 0.0)
+        held = problem(partial.held, dataclasses.replace(record, rows=partial.held_rows), 0.0)
         record = dataclasses.replace(record, held_out=held)
-    weight = partial.weight if standardize else 0.0
-    return _problem(partial.R, columns, names, form, growth, record, weight)
-
-
-def _problem(
-    R: FloatArray,
-    columns: list[int],
-    names: Names,
-    form: Form,
-    growth: float,
-    record: Compressed,
-    weight: float,
-) -> Problem:
-    """Return the problem of the triangular factor R.
-
-    columns : the features, as columns of R.
-    weight : the sum of the weights of the rows if the features are standardized, else 0.
-    """
-    X = np.asfortranarray(R[:, columns])
-    ones = R[:, 0].copy() if form.intercept else None
-    scale = None
-    if weight:
-        t = np.zeros(len(X)) if ones is None else ones
-        t[0] = math.sqrt(weight) if ones is None else t[0]
-        scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
-    return Problem.from_factor(DesignColumns(X, ones, scale), R[:, -1].copy(), growth, names, record)
+    return problem(partial.R, record, partial.weight if standardize else 0.0)
 
 
 def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
@@ -75,19 +61,12 @@ def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
 
     The columns that belong to the levels of a category are next to each other.
     """
-    at: dict[int, list[int]] = {j: [int(form.intercept) + i] for i, j in enumerate(form.numbers)}
-    first = form.intercept + len(form.numbers)
-    for j in form.categories:
-        at[j] = [first + i for i, (place, _) in enumerate(partial.slots) if place == j]
-    order = sorted(at)
-    if form.names is None and not form.categories:
-        return [i for j in order for i in at[j]], None
-    names = []
-    for j in order:
-        levels = [v for place, v in partial.slots if place == j]
-        label = _label(form, j)
-        names += [f"{label}={v}" for v in levels] if j in form.categories else [label]
-    return [i for j in order for i in at[j]], tuple(names)
+    labels = [(j, _label(form, j)) for j in form.numbers]
+    labels += [(j, f"{_label(form, j)}={level}") for j, level in partial.slots]
+    order = sorted(range(len(labels)), key=lambda i: labels[i][0])  # stable: levels stay in their order
+    named = form.names is not None or form.categories
+    columns = [int(form.intercept) + i for i in order]
+    return columns, tuple(labels[i][1] for i in order) if named else None
 
 
 def _label(form: Form, j: int) -> str:

@@ -186,14 +186,12 @@ class _Blocks:
         here = slice(start, start + len(B))
         if self.form.intercept:
             B[:, 0] = 1
-        for source, target in self.runs:
-            if isinstance(chunk.columns, np.ndarray):
+        if isinstance(chunk.columns, np.ndarray):
+            for source, target in self.runs:
                 B[:, target] = chunk.columns[here, source]
-            else:
-                for j, at in zip(
-                    range(source.start, source.stop), range(target.start, target.stop), strict=True
-                ):
-                    B[:, at] = chunk.columns[j][here]
+        else:
+            for at, j in enumerate(self.form.numbers, int(self.form.intercept)):
+                B[:, at] = chunk.columns[j][here]
         B[:, self.levels] = 0
         for codes, places in self.coded:
             B[np.arange(len(B)), places[codes[here]]] = 1

@@ -126,10 +126,9 @@ def _array(array: Any, reading: ReadOptions) -> Source:
     def chunks(start: int) -> Iterator[RawChunk]:
         for a in range(start * p, n, p):
             where = f"rows {a}..{min(a + p, n) - 1}"
-            if ends is not None and os.path.getsize(array.filename) < ends:
-                yield RawChunk(where, Failure(f"cannot be read: {array.filename} was truncated"))
-                continue
             try:
+                if ends is not None and os.path.getsize(array.filename) < ends:
+                    raise OSError(f"{array.filename} was truncated")
                 raw = np.array(array[a : a + p])
             except (OSError, ValueError, RuntimeError) as error:
                 yield RawChunk(where, Failure(f"cannot be read: {error}"))
