@@ -13,7 +13,7 @@ Attention for Feature Selection* the squared error has no ½, so the λ of the p
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from sparselin.lasso.gap import gap_of
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level
 
@@ -51,9 +51,7 @@ def hadamard_descent(
     tol: float = 1e-4,
     max_iter: int = 100_000,
     rng: Any = 0,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
+    **data: Unpack[DataOptions],
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on w and θ with β = w∘θ: regularized linear Sequential Attention.
 
@@ -110,7 +108,7 @@ def hadamard_descent(
     >>> np.abs(result.coef).round(3).tolist(), result.status.name
     ([1.0, 0.0], 'COMPLETED')
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     S = problem.unpenalized_columns(forced, unpenalized)
     lam, tol = check_level(lam, "lam"), check_level(tol, "tol")
     max_iter = check_count(max_iter, "max_iter", 1)

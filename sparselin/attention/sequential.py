@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sparselin.greedy._walk import Pick
 from sparselin.lasso.entry import entry_of
 from sparselin.lasso.sequential import homotopy_at
 from sparselin.linalg.ties import relative_margin
-from sparselin.problem import as_problem, takes_problem
+from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
@@ -39,10 +39,8 @@ def sequential_attention(
     forced: Columns = (),
     max_iter: int = 100_000,
     rng: Any = 0,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SelectionPath:
     """Select k features by Sequential Attention.
 
@@ -153,7 +151,7 @@ def sequential_attention(
                 return pick
         return Status.BEYOND_PRECISION
 
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     space = descent.column_space(problem)
     return pursue(problem, k, pick_by_weight, forced=forced, callback=callback, by_rule=True)
 

@@ -170,19 +170,19 @@ def select(
     tol: float | None = None,
     residual: float | None = None,
     forced: Columns = (),
-    real_only: bool = False,
     name: str = "omp",
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SelectionPath], object] | None = None,
+    **real_only: bool,
 ) -> SelectionPath:
     """Run `omp` on complex X or y; if `quotients` is set, run `ols`.
 
     X : the design, or a `ComplexColumns` made from it. Data in complex64 are compared in complex128 (see
         `linalg.ties`).
-    real_only : whether an option that requires real data is set. If so, an error is raised.
+    real_only : the options that require real data. If one of them is set, an error is raised.
     name : the function that was called, for error messages.
     """
-    if real_only:
+    if any(real_only.values()):
         raise only_real("complex", name)
     validation.check_same_rows(X, y, "y")
     validation.check_same_rows(X, sample_weight, "sample_weight")

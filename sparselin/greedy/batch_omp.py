@@ -157,17 +157,7 @@ def _solver(
         limit = float(levels.limits(i, i + 1, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
         stop = limit if limit >= 0 else None
         if over_C:
-            forced, signed = options["forced"], options["positive"]
-            return select(
-                D,
-                y,
-                k,
-                name="batch_omp",
-                residual=stop,
-                forced=forced,
-                real_only=signed,
-                sample_weight=weight,
-            )
+            return select(D, y, k, name="batch_omp", residual=stop, sample_weight=weight, **options)
         problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
         return omp(problem, None, k, residual=stop, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import Scores, argmax
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.support import is_complex
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns
@@ -28,10 +28,8 @@ def ols(
     tol: float | None = None,
     residual: float | None = None,
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SelectionPath:
     """Select k features by orthogonal least squares, also called forward regression.
 
@@ -72,10 +70,10 @@ def ols(
     """
     if y is not None and (is_complex(X) or is_complex(y)):
         return select(
-            X, y, k, quotients=True, tol=tol, residual=residual, forced=forced,
-            real_only=intercept or standardize, name="ols", sample_weight=sample_weight, callback=callback,
+            X, y, k, quotients=True, tol=tol, residual=residual, forced=forced, name="ols",
+            callback=callback, **data,
         )  # fmt: skip
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     return by_quotients(problem, k, tol=tol, residual=residual, forced=forced, callback=callback)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -12,7 +12,7 @@ from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import argmax
-from sparselin.problem import as_problem, takes_problem
+from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.problem.support import is_complex
 from sparselin.results import SelectionPath, Status
 from sparselin.validation import Columns
@@ -28,10 +28,8 @@ def omp(
     residual: float | None = None,
     forced: Columns = (),
     positive: bool = False,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SelectionPath:
     """Select k features by Orthogonal Matching Pursuit.
 
@@ -107,10 +105,10 @@ def omp(
     """
     if y is not None and (is_complex(X) or is_complex(y)):
         return select(
-            X, y, k, quotients=False, tol=tol, residual=residual, forced=forced,
-            real_only=intercept or standardize or positive, sample_weight=sample_weight, callback=callback,
+            X, y, k, quotients=False, tol=tol, residual=residual, forced=forced, positive=positive,
+            callback=callback, **data,
         )  # fmt: skip
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
     return pursue(
         problem, k, rule, tol=tol, residual=residual, forced=forced, callback=callback,

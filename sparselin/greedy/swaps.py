@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy.ols import ols
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, Status, SwappedSubset
 from sparselin.validation import Columns
 
@@ -33,10 +33,8 @@ def swaps(
     rule: Rule = "exact",
     start: Columns = (),
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callable[[SwappedSubset], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> SwappedSubset:
     """Select k features by orthogonal least squares, then swap features while the residual decreases.
 
@@ -107,7 +105,7 @@ def swaps(
     """
     if rule not in get_args(Rule):
         raise ValueError(f"rule must be one of {', '.join(get_args(Rule))}; got {rule!r}")
-    given = as_problem(X, y, sample_weight, intercept, standardize)
+    given = as_problem(X, y, **data)
     k, first = given.budget(k, forced)
     initial = [j for j in given.indices(start, "start").tolist() if j not in first]
     if len(first) + len(initial) > k:

@@ -12,7 +12,7 @@ import dataclasses
 import math
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from sparselin.guarantees._relaxation import Restrictions
 from sparselin.guarantees._search import Found, SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level, to_array, to_numeric
 
@@ -68,10 +68,8 @@ def best_subset(
     gap: float = 0.0,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> BestSubset:
     """Find the best subset of at most k features, and prove it optimal by branch and bound.
 
@@ -142,7 +140,7 @@ def best_subset(
     >>> best.support.tolist(), round(best.residual, 9), best.optimal
     ([0, 1], 0.25, True)
     """
-    given = as_problem(X, y, sample_weight, intercept, standardize)
+    given = as_problem(X, y, **data)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import centre, eliminate
-from sparselin.problem import as_problem, takes_problem
+from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
     Bound,
@@ -61,9 +61,7 @@ def guarantee_bounds(
     node_limit: int = 20_000,
     pair_limit: int = 2_000_000,
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
+    **data: Unpack[DataOptions],
 ) -> GuaranteeBounds:
     """Compute guarantees for greedy selection of k features, with hypotheses checked and the ratios attained.
 
@@ -135,7 +133,7 @@ def guarantee_bounds(
     FR 1 − exp(−γ) 0.632
     FR 1 − exp(−λ_min(C, 2k)) 0.181
     """
-    whole = as_problem(X, y, sample_weight, intercept, standardize)
+    whole = as_problem(X, y, **data)
     size, first = whole.budget(k, forced)
     if len(first) == size:
         raise ValueError(f"k = {size} features are forced, so none is left to select: pass a larger k")
@@ -147,26 +145,26 @@ def guarantee_bounds(
         raise ValueError(f"nu is the weight of a regularizer: pass one, or leave nu out; got nu={nu}")
     _check_algorithms(algorithms)
     problem = eliminate(whole, first)
-    data = scale(problem)
+    scaled = scale(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
     if optimum.status is Status.STOPPED:  # it had no callback, so this was Ctrl-C: stop here too
         raise KeyboardInterrupt
     selected = {name: _METHODS[name][1](whole, size, forced=first).support for name in algorithms}
     supports = {name: support[~np.isin(support, first)] for name, support in selected.items()}
-    nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2 * max(1, data.d / _WIDE)))))
-    spectrum = _Spectrum(data, k, nodes)
-    cache = _Cache(data, k, spectrum, pair_limit, nodes)
+    nodes = min(node_limit, max(1, int(_WORK / (k * scaled.d**2 * max(1, scaled.d / _WIDE)))))
+    spectrum = _Spectrum(scaled, k, nodes)
+    cache = _Cache(scaled, k, spectrum, pair_limit, nodes)
     paths = {name: cache.follow(support) for name, support in supports.items()}
-    best = _best(data, optimum, [step for path in paths.values() for step in path])
-    found = recovery.condition(data, optimum)
+    best = _best(scaled, optimum, [step for path in paths.values() for step in path])
+    found = recovery.condition(scaled, optimum)
     bounds: list[Bound] = []
     runs = []
     for name, support in supports.items():
-        achieved = ratio(r2_of_set(data, support), best, bool(data.y.any()))
+        achieved = ratio(r2_of_set(scaled, support), best, bool(scaled.y.any()))
         run = promises.GreedyRun(_METHODS[name][0], support, paths[name], cache.gamma(support), achieved)
         runs.append(run)
-        bounds += _of_run(run, spectrum, data)
-        bounds += recovery.of_recovery(run, found, spectrum.given, data)
+        bounds += _of_run(run, spectrum, scaled)
+        bounds += recovery.of_recovery(run, found, spectrum.given, scaled)
     if regularizer is not None and nu > 0:
         given_first = Given(centre(whole), problem, first.tolist())
         bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)

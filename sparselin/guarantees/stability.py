@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
 from sparselin.validation import Columns, Rng, check_count
@@ -29,11 +29,9 @@ def stability_selection(
     threshold: float = 0.75,
     pairs: int = 50,
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     rng: Rng = 0,
     callback: Callable[[StabilitySelection], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> StabilitySelection:
     """Count how often each feature is among the first t features of a selection path on half of the rows.
 
@@ -126,7 +124,7 @@ def stability_selection(
     """
     if method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     k, first = problem.budget(k, forced)
     pairs, tau = check_count(pairs, "pairs", 1), check_threshold(threshold)
     if problem.n < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._search import SearchState, Watch
 from sparselin.guarantees.best_subset import check_budget, check_restrictions, prepare
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import Status, SubsetsWithin
 from sparselin.validation import Columns, check_count, check_level
 
@@ -37,10 +37,8 @@ def subsets_within(
     groups: ArrayLike | None = None,
     positive: bool = False,
     time_limit: float | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> SubsetsWithin:
     """Find all sets of exactly k features with an objective of at most (1 + eps) times the best.
 
@@ -82,7 +80,7 @@ def subsets_within(
     >>> [S.tolist() for S in found.supports], found.in_all.tolist(), found.complete
     ([[0, 2], [0, 1]], [0], True)
     """
-    given = as_problem(X, y, sample_weight, intercept, standardize)
+    given = as_problem(X, y, **data)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     eps, max_sets = check_level(eps, "eps"), check_count(max_sets, "max_sets", 1)
     restrictions = check_restrictions(given, ridge, box, groups, positive)
@@ -92,7 +90,7 @@ def subsets_within(
         search = BestFirst(prepare(given, restrictions), k, units, restrictions, within=eps)
         status = search.run(watch, max_sets)
     watch.end()
-    exact = None if isinstance(X, Problem) else _exact(search, X, y, sample_weight, given)
+    exact = None if isinstance(X, Problem) else _exact(search, X, y, data.get("sample_weight"), given)
     return _result(given, search, status, exact)
 
 

@@ -5,7 +5,7 @@ S are the features without penalty.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.linalg.refinement import refine
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
 
@@ -30,9 +30,7 @@ def lambda_star(
     *,
     forced: Columns = (),
     unpenalized: Columns | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
+    **data: Unpack[DataOptions],
 ) -> float:
     """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
@@ -57,7 +55,7 @@ def lambda_star(
     >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], forced=[0])
     1.0
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     return first_entry(problem, None, forced=forced, unpenalized=unpenalized).lam_star
 
 
@@ -68,9 +66,7 @@ def first_entry(
     *,
     forced: Columns = (),
     unpenalized: Columns | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
+    **data: Unpack[DataOptions],
 ) -> FirstEntry:
     """Compute the first entry into the LASSO with S unpenalised: λ*, T, A(S), the direction and the window.
 
@@ -117,7 +113,7 @@ def first_entry(
     >>> entry.lam_star, entry.tied, entry.active, entry.signs.tolist()
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     return entry_of(problem, Homotopy(problem, problem.unpenalized_columns(forced, unpenalized)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from sparselin.lasso._flow import Flow, Saddle
 from sparselin.linalg.refinement import length_of
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FlowPath, IndexArray, Status
 from sparselin.validation import Columns, check_count
 
@@ -23,12 +23,10 @@ def gradient_flow(
     y: ArrayLike | None,
     *,
     forced: Columns = (),
-    intercept: bool = False,
     max_events: int | None = None,
     restart: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callable[[FlowPath], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> FlowPath:
     """Compute the limit α → 0 of gradient flow on w∘θ, event by event.
 
@@ -99,7 +97,7 @@ def gradient_flow(
     >>> path.average(1.1).is_lasso, path.average(1.5).violations
     (True, (0,))
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     S = problem.unpenalized_columns(forced)
     limit = None if max_events is None else check_count(max_events, "max_events", 1)
     # many small products follow one another; with one thread each, BLAS does not wait for busy cores

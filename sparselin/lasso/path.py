@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._working_set import KnotBlock, knot_blocks
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
@@ -25,10 +25,8 @@ def lasso_path(
     max_steps: int | None = None,
     lam_min: float = 0.0,
     positive: bool = False,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callable[[LassoPath], object] | None = None,
+    **data: Unpack[DataOptions],
 ) -> LassoPath:
     """Compute the exact LASSO path: the solutions for all λ from λ*(S) down to lam_min.
 
@@ -89,7 +87,7 @@ def lasso_path(
     >>> path.knots.tolist(), path.coef[-1].tolist()
     ([3.0, 0.0], [3.0, 0.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     S = problem.unpenalized_columns(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)

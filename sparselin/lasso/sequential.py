@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of, first_entry
 from sparselin.linalg.gathered import correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin
-from sparselin.problem import as_problem, takes_problem
+from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath, Status
 from sparselin.validation import Columns
 
@@ -29,10 +29,8 @@ def sequential_lasso(
     *,
     method: str = "lasso",
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SelectionPath:
     """Select k features by Sequential LASSO.
 
@@ -73,7 +71,7 @@ def sequential_lasso(
     rules = {"lasso": first_to_enter, "omp": first_to_enter_by_correlation}
     if method not in list(rules):
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     audit = first_segments if method == "lasso" else None
     return pursue(problem, k, rules[method], forced=forced, callback=callback, with_active=True, audit=audit)
 
@@ -158,14 +156,7 @@ def first_to_enter_by_correlation(selection: Selection) -> Pick | Status:
 
 @takes_problem
 def window_ratios(
-    X: Any,
-    y: ArrayLike | None,
-    k: int,
-    *,
-    forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
+    X: Any, y: ArrayLike | None, k: int, *, forced: Columns = (), **data: Unpack[DataOptions]
 ) -> FloatArray:
     """Return λ₂(S)/λ*(S) at each step of Sequential LASSO, the lower end of its window relative to λ*.
 
@@ -191,7 +182,7 @@ def window_ratios(
     >>> window_ratios([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]], [1.0, 4.0], 2).round(3)
     array([0.75, 0.  ])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    problem = as_problem(X, y, **data, operator=True)
     path = sequential_lasso(problem, None, k, forced=forced)
     ratios = np.full(len(path.support), np.nan, problem.dtype)
     for t in np.flatnonzero(~np.isnan(path.lam_star)):

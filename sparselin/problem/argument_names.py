@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 _Arguments = ParamSpec("_Arguments")
@@ -29,23 +29,23 @@ def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Argument
 
     The message gives our name of the argument.
     """
+    ours = inspect.signature(function).parameters
 
     @functools.wraps(function)
     def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        try:
-            return function(*args, **kwargs)
-        except TypeError:  # Python's own, if a name is unknown
-            ours = inspect.signature(function).parameters
-            for theirs in kwargs.keys() - ours:
-                for name in ours:
-                    if theirs in _THEIRS.get(name, "").split():
-                        raise TypeError(_message(function, theirs, name)) from None
-            raise
+        if unknown := kwargs.keys() - ours:
+            raise TypeError(_message(function, sorted(unknown), ours))
+        return function(*args, **kwargs)
 
     return wrapper
 
 
-def _message(function: Callable[..., object], theirs: str, ours: str) -> str:
+def _message(function: Callable[..., object], unknown: list[str], names: Iterable[str]) -> str:
+    known = {theirs: ours for ours in names for theirs in _THEIRS.get(ours, "").split()}
+    theirs = next((name for name in unknown if name in known), unknown[0])
+    ours = known.get(theirs)
+    if ours is None:  # Python's own words
+        return f"{function.__qualname__}() got an unexpected keyword argument {theirs!r}"
     called = function.__qualname__.removesuffix(".__init__")
     scale = f", and {ours} is n times {theirs}" if theirs.startswith("alpha") else ""
     scale += ". For one α, take .at(n·α) of the path" if (theirs, ours) == ("alpha", "lam_min") else ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,14 @@ _Result = TypeVar("_Result")
 _Result_co = TypeVar("_Result_co", covariant=True)
 
 
+class DataOptions(TypedDict, total=False):
+    """The options of `Problem` that functions of X and y have too; a function takes them as `**data`."""
+
+    intercept: bool
+    standardize: bool
+    sample_weight: ArrayLike | None
+
+
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
     """The type of a function that can be called as f(X, y, ...) or as f(problem, ...)."""
 
@@ -31,7 +40,16 @@ class _TakesProblem(Protocol[_Arguments, _Result_co]):
 def takes_problem(
     function: Callable[Concatenate[Any, Any, _Arguments], _Result],
 ) -> _TakesProblem[_Arguments, _Result]:
-    """Allow f(problem, ...) as well as f(X, y, ...). With a problem, y is left out or None."""
+    """Allow f(problem, ...) as well as f(X, y, ...). With a problem, y is left out or None.
+
+    If the function has `**data`, its signature shows the options of `DataOptions` instead, before `callback`.
+    """
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    if len(own) < len(signature.parameters):
+        at = len(own) - (own[-1].name == "callback")
+        whole = signature.replace(parameters=[*own[:at], *_data_options(), *own[at:]])
+        function.__signature__ = whole  # type: ignore[attr-defined]
     function = suggest_names(function)
 
     @functools.wraps(function)
@@ -43,6 +61,12 @@ def takes_problem(
         return function(X, *args, **kwargs)
 
     return wrapper
+
+
+@functools.cache
+def _data_options() -> list[inspect.Parameter]:
+    given = inspect.signature(as_problem).parameters
+    return [given[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in DataOptions.__annotations__]
 
 
 def as_problem(

@@ -23,14 +23,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.path import lasso_path
 from sparselin.linalg.elimination import centre
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
@@ -70,10 +70,8 @@ def choose_nu(
     eps: float = 0.1,
     variant: Variant = "complete",
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Watch | None = None,
+    **data: Unpack[DataOptions],
 ) -> NuChoice:
     """Choose the largest ν for which the k features selected for R² + ν·f reach the R² of the LASSO.
 
@@ -113,7 +111,7 @@ def choose_nu(
     >>> choice.selection.support.tolist(), choice.qualifies, choice.selection.r2 >= choice.r2_lasso
     ([0, 2], 'every', True)
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     moves: dict[str, Any] = {"eps": eps, "variant": variant}
     rule: dict[str, Any] = {"method": method, "refitted": refitted, "forced": forced, "callback": callback}
     return choose_nu_for_each(problem, None, [k], regularizer, **rule, **moves)[0]

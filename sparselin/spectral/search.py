@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy.ols import ols
 from sparselin.linalg.elimination import centre
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral._searches import Callback, SearchTask, forward, greedy_local, local
@@ -28,10 +28,8 @@ def forward_regression(
     regularizer: SetFunction | None = None,
     nu: float = 0.0,
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SubsetResult:
     """Select k features by forward regression with a regularizer f, which makes the selection diverse.
 
@@ -87,7 +85,7 @@ def forward_regression(
     >>> forward_regression(X, y, 2, regularizer=f, nu=0.5).support.tolist()
     [0, 2]
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     k, nu, first = _check_arguments(problem, k, regularizer, nu, forced)
     if nu == 0:
         return _by_ols(problem, k, regularizer, first, callback)
@@ -107,10 +105,8 @@ def local_search(
     within: Columns | None = None,
     variant: Variant = "complete",
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SubsetResult:
     """Find a local maximum S of a regularizer f, then return the best of S, U∖S and U for g = R² + ν·f.
 
@@ -165,7 +161,7 @@ def local_search(
     >>> found.support.tolist(), found.moves
     ([0, 2], 1)
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     check_regularizer(regularizer)
     first = problem.indices(forced, "forced")
     U = np.arange(problem.n_features) if within is None else problem.indices(within, "within")
@@ -185,10 +181,8 @@ def greedy_local_search(
     eps: float = 0.1,
     variant: Variant = "complete",
     forced: Columns = (),
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
+    **data: Unpack[DataOptions],
 ) -> SubsetResult:
     """Select features by greedy local search for g = R² + ν·f: the best of S₁, S₁' and S₂.
 
@@ -228,7 +222,7 @@ def greedy_local_search(
     >>> found.support.tolist(), [name for name, _ in found.candidates]
     ([0, 1], ['S1', "S1'", 'S2'])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, **data)
     check_regularizer(regularizer)
     k, nu, first = _check_arguments(problem, k, regularizer, nu, forced)
     task = task_for(problem, regularizer, nu, callback, eps, variant)
