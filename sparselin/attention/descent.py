@@ -181,12 +181,7 @@ def column_space(problem: Problem) -> Coordinates | None:
 
 
 def eliminate(
-    problem: Problem,
-    qr: ThinQR,
-    S: IndexArray,
-    *,
-    only_range: bool = False,
-    space: Coordinates | None = None,
+    problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False, space: Coordinates | None = None
 ) -> EliminatedProblem:
     """Project y and the columns outside S off X_S, and remove the features S from the problem.
 

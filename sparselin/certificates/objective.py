@@ -140,14 +140,9 @@ class ExactObjective:
         G is the matrix of the quadratic objective.
         """
         X, weights, scale = self._data
-        excess = [D - self.ridge[j] for j, D in zip(features, diagonal, strict=True)]
-        units = [Fraction(4) ** scale[j] for j in features]
-        if is_semidefinite(
-            X[:, features],
-            weights,
-            [x * unit for x, unit in zip(excess, units, strict=True)],
-            centred=self._intercept,
-        ):
+        pairs = zip(features, diagonal, strict=True)
+        excess = [(D - self.ridge[j]) * Fraction(4) ** scale[j] for j, D in pairs]
+        if is_semidefinite(X[:, features], weights, excess, centred=self._intercept):
             return True
         if len(features) > _FEW:
             return False

@@ -83,13 +83,10 @@ def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> S
 
     λ* is the largest correlation, on which the proof compares features.
     """
-    return dataclasses.replace(
-        step,
-        coef=tuple(v * coef_unit for v in step.coef),
-        direction=tuple(v * coef_unit for v in step.direction),
-        rate=tuple(v * coef_unit for v in step.rate),
-        lam_star_squared=step.lam_star_squared * lam_unit,
-    )
+    changes: dict[str, Any] = {"lam_star_squared": step.lam_star_squared * lam_unit}
+    for name in ("coef", "direction", "rate"):
+        changes[name] = tuple(v * coef_unit for v in getattr(step, name))
+    return dataclasses.replace(step, **changes)
 
 
 def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:

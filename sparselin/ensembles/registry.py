@@ -162,13 +162,8 @@ def from_file(origin: str) -> Ensemble:
     _function.cache_clear()
     family = _InFile(str(Path(path).resolve()), name)
     words = " ".join((getattr(_function(family.path, name), "__doc__", None) or "").split("\n\n")[0].split())
-    return of_random_size(
-        f"{Path(path).name}:{name}",
-        words or "a function without a docstring",
-        family,
-        unit_columns=False,
-        origin=origin,
-    )
+    words = words or "a function without a docstring"
+    return of_random_size(f"{Path(path).name}:{name}", words, family, unit_columns=False, origin=origin)
 
 
 @dataclasses.dataclass(frozen=True)

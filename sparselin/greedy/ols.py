@@ -77,6 +77,13 @@ def ols(
     return by_quotients(problem, k, tol=tol, residual=residual, forced=forced, callback=callback)
 
 
+def subset_fields(path: SelectionPath) -> dict[str, Any]:
+    """Return the fields of a `SubsetResult` that depend on the selected set only, for the set of a path."""
+    names = ("support", "coef", "r2", "intercept", "n_features", "names")
+    fields = {name: getattr(path, name) for name in names}
+    return fields | {"value": path.r2, "gains": np.diff(path.r2_path)}
+
+
 def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
     """Run `ols` on a problem, with options of `pursue`.
 

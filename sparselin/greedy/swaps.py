@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy.ols import ols
+from sparselin.greedy.ols import ols, subset_fields
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, Status, SwappedSubset
@@ -121,18 +121,11 @@ def swaps(
         path = ols(given, max(len(fit.S), 1), forced=fit.S)
         r2 = [1 - square / total if total else 0.0 for square in (squares[0], fit.square)]
         return SwappedSubset(
-            support=path.support,
-            coef=path.coef,
-            value=path.r2,
-            r2=path.r2,
+            **subset_fields(path),
             diversity=0.0,
-            gains=np.diff(path.r2_path),
             candidates=tuple(zip(("start", "end"), r2, strict=True)),
             moves=len(pairs),
             status=status,
-            n_features=given.n_features,
-            intercept=path.intercept,
-            names=given.names,
             rule=rule,
             removed=np.array([i for i, _ in pairs], np.intp),
             inserted=np.array([j for _, j in pairs], np.intp),

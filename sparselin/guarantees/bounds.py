@@ -22,15 +22,7 @@ from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import centre, eliminate
 from sparselin.problem import DataOptions, as_problem, takes_problem
-from sparselin.results import (
-    BestSubset,
-    Bound,
-    FloatArray,
-    GuaranteeBounds,
-    IndexArray,
-    Interval,
-    Status,
-)
+from sparselin.results import BestSubset, Bound, FloatArray, GuaranteeBounds, IndexArray, Interval, Status
 from sparselin.validation import Columns, check_count, check_level
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
@@ -291,12 +283,9 @@ class _Cache:
 
         They become a part of `GuaranteeBounds.constants`.
         """
+        pairs = ((run.algorithm, run.gamma.tolist()) for run in runs)
         return [
-            (
-                f"γ of {run.algorithm}",
-                Interval(float(run.gamma[0]), float(run.gamma[1]), "submodularity_ratio"),
-            )
-            for run in runs
+            (f"γ of {name}", Interval(lower, upper, "submodularity_ratio")) for name, (lower, upper) in pairs
         ]
 
 

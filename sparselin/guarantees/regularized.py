@@ -220,16 +220,10 @@ def _maximum(
     first = g.forced
     columns = np.setdiff1d(np.flatnonzero(g.data.place >= 0), first).tolist()
     if sum(math.comb(len(columns), size) for size in range(more + 1)) <= _FEW_SETS:
-        sets = itertools.chain.from_iterable(
-            itertools.combinations(columns, size) for size in range(more + 1)
-        )
+        sets = (L for size in range(more + 1) for L in itertools.combinations(columns, size))
         values, errors = np.array([g.value([*first, *L]) for L in sets]).T
-        return Interval(
-            float((values - errors).max()),
-            float((values + errors).max()),
-            "all sets",
-            rounding=float(errors[np.argmax(values)]),
-        )
+        ends = float((values - errors).max()), float((values + errors).max())
+        return Interval(*ends, "all sets", rounding=float(errors[np.argmax(values)]))
     seen = max(value - error for value, error in (g.value(result.support.tolist()) for result in found))
     gains = np.asarray(g.f.gains(g.C, first))[columns] + [g.error_of_part([*first, j]) for j in columns]
     largest = np.sort(np.maximum(gains, 0))[-more:].sum()

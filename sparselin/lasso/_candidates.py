@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -180,16 +180,8 @@ class Candidates(Gathered):
         trail = kernels.Trail(
             np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
         )
-        columns = kernels.Columns(
-            self.gram,
-            self.c0,
-            self.norms,
-            float(problem.y_norm),
-            self.unit,
-            self.longest,
-            problem.n,
-            self.below,
-        )
+        sizes = float(problem.y_norm), self.unit, self.longest, problem.n, self.below
+        columns = kernels.Columns(self.gram, self.c0, self.norms, *sizes)
         passed = 0
         while True:
             until = kernels.Until(lam_min, limit - passed, quota, fresh)
@@ -203,14 +195,9 @@ class Candidates(Gathered):
         return Run(lams, coef, trail.sizes[:passed], trail.events[:passed], int(ending))
 
     def _grow(self) -> None:
-        old = self.reached
-        more = len(old.order)
-        self.reached = old._replace(
-            order=np.concatenate([old.order, np.zeros(more, np.intp)]),
-            sign=np.concatenate([old.sign, np.zeros(more)]),
-            beta=np.concatenate([old.beta, np.zeros(more)]),
-            L=np.pad(old.L, ((0, more), (0, more))),
-        )
+        more, names = len(self.reached.order), ("order", "sign", "beta", "L")
+        longer: dict[str, Any] = {name: np.pad(getattr(self.reached, name), (0, more)) for name in names}
+        self.reached = self.reached._replace(**longer)
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
         """Return the point of the path at λ = lam, where β = coef.

@@ -20,12 +20,7 @@ from sparselin.validation import Columns, check_level
 
 @suggest_names
 def project_dual(
-    X: Any,
-    v: ArrayLike,
-    lam: float,
-    *,
-    forced: Columns = (),
-    unpenalized: Columns | None = None,
+    X: Any, v: ArrayLike, lam: float, *, forced: Columns = (), unpenalized: Columns | None = None
 ) -> DualProjection:
     """Project a point v onto the dual polytope of the LASSO.
 

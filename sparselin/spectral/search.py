@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy.ols import ols
+from sparselin.greedy.ols import ols, subset_fields
 from sparselin.linalg.elimination import centre
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
@@ -274,20 +274,8 @@ def _by_ols(
 
     def subset(path: SelectionPath) -> SubsetResult:
         diversity = 0.0 if f is None or gram is None else grow(gram, f, path.support.tolist()).value
-        return SubsetResult(
-            support=path.support,
-            coef=path.coef,
-            value=path.r2,
-            r2=path.r2,
-            diversity=diversity,
-            gains=np.diff(path.r2_path),
-            candidates=(),
-            moves=len(path.support),
-            status=path.status,
-            n_features=problem.n_features,
-            intercept=path.intercept,
-            names=path.names,
-        )
+        fields, moves = subset_fields(path), len(path.support)
+        return SubsetResult(**fields, diversity=diversity, candidates=(), moves=moves, status=path.status)
 
     watch = None if callback is None else lambda path: callback(subset(path))
     return subset(ols(problem, None, k, forced=forced, callback=watch))

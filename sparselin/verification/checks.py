@@ -24,12 +24,7 @@ from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem.errors import EPS
 from sparselin.results import DescentResult, FloatArray
-from sparselin.verification.independent import (
-    InteriorPoint,
-    Solver,
-    columns_independent,
-    solve_lasso,
-)
+from sparselin.verification.independent import InteriorPoint, Solver, columns_independent, solve_lasso
 from sparselin.verification.projected_design import (
     AGREES,
     SEVERITY,
