@@ -92,9 +92,7 @@ class Finder:
         T = tuple(j for j in off if c[j] ** 2 == lam_squared * self.squares[j])
         if pick not in T:
             fault = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: with coefficients ≥ 0 its correlation is {fault}"
-            )
+            raise _refuted(S, pick, f"with coefficients ≥ 0 its correlation is {fault}")
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
@@ -114,16 +112,12 @@ class Finder:
         gains = {j: c[j] ** 2 / left[j] for j in off if left[j] != 0}
         largest = max(gains.values(), default=fmpq(0))
         if largest == 0:
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: no column decreases ‖r‖²; all are orthogonal to r"
-            )
+            raise _refuted(S, pick, "no column decreases ‖r‖²; all are orthogonal to r")
         T = tuple(j for j, gain in gains.items() if gain == largest)
         y_unit = (self.numbers.coef_unit * self.numbers.x_unit) ** 2
         if pick not in T:
             own, most = (float(q / y_unit) for q in fractions([gains.get(pick, fmpq(0)), largest]))
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}"
-            )
+            raise _refuted(S, pick, f"it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}")
         return OlsStep(
             selected=S,
             pick=pick,
@@ -215,9 +209,7 @@ class Finder:
         ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
         largest = max(ratios.values(), default=fmpq(0))
         if largest == 0:
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: λ* is 0; the residual is orthogonal to every column"
-            )
+            raise _refuted(S, pick, "λ* is 0; the residual is orthogonal to every column")
         T = tuple(j for j, ratio in ratios.items() if ratio == largest)
         if pick not in T:
             own = ratios.get(pick, fmpq(0))
@@ -270,6 +262,10 @@ class Finder:
                 if m > sign * b[j]:
                     bounds.append((m_squared - c[j] ** 2) / ((m + sign * c[j]) * (m - sign * b[j])))
         return _shorten(fractions([min(bounds)])[0])
+
+
+def _refuted(S: Indices, pick: int, why: str) -> ValueError:
+    return ValueError(f"{step_name(S)}: {pick} is refuted: {why}")
 
 
 def _shorten(tau: Fraction) -> Fraction:

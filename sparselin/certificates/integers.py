@@ -41,15 +41,11 @@ class IntegerColumns:
         shift = np.where(zero, 0, exponent - self.exponents)
         lengths = (shift + np.frexp(whole.astype(np.float64))[1]).max(axis=0)
         self.shape, self.bits = X.shape, min(24, (53 - max(X.shape).bit_length()) // 2)
-        self._digits = [
-            (
-                J,
-                _digit(whole[:, J], shift[:, J] - low, self.bits)
-                * np.sign(mantissa[:, J]).astype(np.float32),
-            )
-            for low in range(0, int(lengths.max()), self.bits)
-            for J in [np.flatnonzero(lengths > low)]
-        ]
+        sign = np.sign(mantissa).astype(np.float32)
+        self._digits: list[tuple[IndexArray, NDArray[np.float32]]] = []
+        for low in range(0, int(lengths.max()), self.bits):
+            J = np.flatnonzero(lengths > low)
+            self._digits.append((J, _digit(whole[:, J], shift[:, J] - low, self.bits) * sign[:, J]))
 
     def column(self, j: int) -> Integers:
         """Return the integer vector N_j (n,) of column j, X_j = N_j·2^e_j."""

@@ -138,7 +138,7 @@ class SubsetCertificate(SubsetFields):
         TypeError, ValueError : invalid X, y or weights.
         """
         if sample_weight is not None:
-            as_problem(X, y, sample_weight)  # checks the weights
+            as_problem(X, y, sample_weight=sample_weight)  # checks the weights
         problem = as_problem(X, y)
         data = problem.exact_columns()
         if data is None or not problem.is_plain:

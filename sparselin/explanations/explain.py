@@ -93,7 +93,8 @@ def explain(
         options = bool(path.intercept), False
     else:
         options = path.with_intercept, path.standardized
-    problem = as_problem(X, y, sample_weight, *(() if isinstance(X, Problem) else options))
+    intercept, standardize = (False, False) if isinstance(X, Problem) else options
+    problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     kinds = problem.n_features, problem.design.ones is not None, problem.design.scale is not None
     expected = path.n_features, *(kinds[1:] if isinstance(path, SubsetResult) else options)
     names = "number of features", "intercept", "standardization"

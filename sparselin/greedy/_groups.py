@@ -26,11 +26,9 @@ def group_omp(
     weights: str | None = None,
     forced: IndexArray | tuple[int, ...] = (),
     tol: float | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
     sample_weight: FloatArray | None = None,
-    names: tuple[str, ...] | None = None,
     callback: Callable[[GroupPath], object] | None = None,
+    **data: Any,
 ) -> GroupPath:
     """Select k groups of columns by Orthogonal Matching Pursuit, for q outputs with a common support.
 
@@ -80,14 +78,11 @@ def group_omp(
     ([1], [7.0])
     """
     # in this problem ‖y‖ = ‖Y‖_F, including the weights
-    data = Problem(
-        X, np.hypot.reduce(Y, axis=1), sample_weight=sample_weight, intercept=intercept,
-        standardize=standardize, names=names,
-    )  # fmt: skip
+    problem = Problem(X, np.hypot.reduce(Y, axis=1), sample_weight=sample_weight, **data)
     root = 1.0 if sample_weight is None else np.sqrt(np.asarray(sample_weight, np.float64))[:, None]
-    numbers = np.arange(data.n_features) if groups is None else groups
+    numbers = np.arange(problem.n_features) if groups is None else groups
     double = np.asarray(Y, np.float64) * root
-    selection = GroupSelection(data, data.in_double(), double, numbers, weights=weights)
+    selection = GroupSelection(problem, problem.in_double(), double, numbers, weights=weights)
     for g in forced:
         selection.add(Pick(int(g)))
     level = -1.0 if tol is None else tol * selection.total_norm

@@ -199,11 +199,8 @@ def _all_at_once(
             y = _signals(Y, start, stop, D.dtype, root)
             m, lengths = stop - start, _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
-            limits, (support, coef, history) = (
-                levels.limits(start, stop, lengths),
-                rows.in_double(start, stop),
-            )
-            limits = stopping_level(limits, lengths, unit, unit)
+            support, coef, history = rows.in_double(start, stop)
+            limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
             signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
             try:
                 arrays = idle.pop()

@@ -296,9 +296,7 @@ class _GeneralizedState:
                 self.support, self.places, self.A, self.fit, self.span = before
                 return found.status
             self.fit = found
-        elif (
-            pick.tied
-        ):  # c ≠ 0, so the unit is outside the span, but by less than the size of rounding errors
+        elif pick.tied:  # c ≠ 0: the unit is outside the span, but by less than the size of rounding errors
             self.unfitted, self.support = (pick.feature,), before[0]
             return Status.BEYOND_PRECISION
         self.trail.add([pick], [self._deviance(self.fit)])

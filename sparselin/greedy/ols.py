@@ -68,13 +68,11 @@ def ols(
     >>> path.support.tolist(), path.residual_norm.round(3).tolist()
     ([1, 0], [2.236, 0.707, 0.0])
     """
+    options: dict[str, Any] = {"tol": tol, "residual": residual, "forced": forced, "callback": callback}
     if y is not None and (is_complex(X) or is_complex(y)):
-        return select(
-            X, y, k, quotients=True, tol=tol, residual=residual, forced=forced, name="ols",
-            callback=callback, **data,
-        )  # fmt: skip
+        return select(X, y, k, quotients=True, name="ols", **options, **data)
     problem = as_problem(X, y, **data, operator=True)
-    return by_quotients(problem, k, tol=tol, residual=residual, forced=forced, callback=callback)
+    return by_quotients(problem, k, **options)
 
 
 def subset_fields(path: SelectionPath) -> dict[str, Any]:

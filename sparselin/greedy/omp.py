@@ -103,17 +103,12 @@ def omp(
     >>> path.support.tolist(), path.coef.tolist(), path.status.name
     ([1], [4.0], 'NO_CORRELATION')
     """
+    options: dict[str, Any] = {"tol": tol, "residual": residual, "forced": forced, "callback": callback}
     if y is not None and (is_complex(X) or is_complex(y)):
-        return select(
-            X, y, k, quotients=False, tol=tol, residual=residual, forced=forced, positive=positive,
-            callback=callback, **data,
-        )  # fmt: skip
+        return select(X, y, k, positive=positive, **options, **data)
     problem = as_problem(X, y, **data, operator=True)
     rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
-    return pursue(
-        problem, k, rule, tol=tol, residual=residual, forced=forced, callback=callback,
-        by_rule=positive, state=state,
-    )  # fmt: skip
+    return pursue(problem, k, rule, by_rule=positive, state=state, **options)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

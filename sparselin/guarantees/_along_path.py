@@ -282,20 +282,15 @@ class _Remainder(NamedTuple):
 
 
 def step(
-    data: ScaledData,
-    S: IndexArray,
-    pick: IndexArray,
-    k: int,
-    known: LowerBounds,
-    pair_limit: int,
-    node_limit: int,
+    data: ScaledData, S: IndexArray, pick: IndexArray, k: int, known: LowerBounds, limits: tuple[int, int]
 ) -> PrefixBounds:
     """Compute the constants of the guarantees at a set S of independent columns.
 
     pick : the next pick; empty if there is none.
     known : lower bounds that are known already.
-    pair_limit, node_limit : the limits of the searches for the submodularity ratio and for eigenvalues.
+    limits : `pair_limit` and `node_limit` of the searches for the submodularity ratio and for eigenvalues.
     """
+    pair_limit, node_limit = limits
     places = data.place[S]
     J = basis(data, places[places >= 0])
     r2, error = _r2_of_basis(data, J)

@@ -178,9 +178,8 @@ class Scaled:
         self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
         self.inner = np.stack([self.low, self.high])
         self.group, self.b = given.group, X.T @ self.y
-        self.error = problem.n * EPS / 2 + 2 * SAFETY * max(
-            problem.errors.double_eps, problem.errors.gram_eps
-        )
+        eps = max(problem.errors.double_eps, problem.errors.gram_eps)
+        self.error = problem.n * EPS / 2 + 2 * SAFETY * eps
         self.G, self.rows = np.empty((0, 0)), np.empty((0, 0))
         if d <= _LARGER * problem.n:
             self.G = X.T @ X
@@ -318,10 +317,9 @@ class Stage:
         D, error = np.maximum(data.D, TINY), scaled.value_error(w[w != 0]) / 2
         group = np.repeat(np.arange(len(H)), np.diff(data.first))
         with np.errstate(over="ignore", invalid="ignore"):  # without a finite reach the box stays
-            ends = [np.clip(t / D, data.low, data.high) for t in (c - error, c + error)]
-            inside = np.maximum(
-                *(t * β - D * β**2 / 2 for t, β in zip((c - error, c + error), ends, strict=True))
-            )
+            slopes = c - error, c + error
+            ends = [np.clip(t / D, data.low, data.high) for t in slopes]
+            inside = np.maximum(*(t * β - D * β**2 / 2 for t, β in zip(slopes, ends, strict=True)))
             outside = (np.abs(c) + error) ** 2 / (2 * D)
             rest = np.maximum(value - low[group] - inside + outside, 0) + 1e-12 * (scaled.half + outside)
             reach = (np.sqrt(2 * rest / D) + error / D) * (1 + 1e-12)

@@ -12,36 +12,26 @@ import dataclasses
 import math
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates.subsets import SubsetCertificate
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._depth_first import Tree
 from sparselin.guarantees._relaxation import Restrictions
-from sparselin.guarantees._search import Found, SearchState, Watch
+from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, Status
-from sparselin.validation import Columns, check_count, check_level, to_array, to_numeric
+from sparselin.validation import Columns, check_count, check_flag, check_level, to_array, to_numeric
 
 # The depth-first search is used up to this number of features, or of subsets.
 _FEW, _SUBSETS = 80, 3e9
 
 
-class AnySearch(Protocol):
-    """A search that can be continued, and its result so far."""
-
-    problem: Problem
-
-    def run(self, watch: Watch) -> Status: ...
-
-    def result(self, status: Status) -> Found: ...
-
-    def certificate(self) -> SubsetCertificate | None: ...
+AnySearch: TypeAlias = BestFirst | Tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,9 +218,7 @@ def check_restrictions(
     if not ((limits[:, 0] <= 0) & (limits[:, 1] >= 0)).all():
         raise ValueError("box must contain 0 for every feature, which may be left out: low ≤ 0 ≤ high")
     low, high = (side.astype(np.float64) for side in limits.T)
-    if not isinstance(positive, (bool, np.bool_)):
-        raise TypeError(f"positive must be True or False; got {positive!r}")
-    if positive:
+    if check_flag(positive, "positive"):
         low = np.zeros(d)
     numbers = np.arange(d) if groups is None else _number_groups(groups, d)
     plain = ridge == 0 and box is None and groups is None and not positive

@@ -269,13 +269,12 @@ class _Cache:
         gamma : a lower bound on the submodularity ratio γ_{S,k} for the final set of the path.
         """
         size = "2k − 1" if len(S) < self.k else "2k"
-        known = LowerBounds(
-            gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
-        )
+        given, correlation = self.spectrum.of_given(), self.spectrum.correlation()
+        known = LowerBounds(gamma, float(given[size][0]), float(correlation[size][0]))
         key = frozenset(S.tolist()), int(pick[0]) if len(pick) else -1, known
         if key not in self.steps:
             limits = min(_PAIRS, self.pair_limit), min(_NODES, self.node_limit)
-            self.steps[key] = step(self.data, S, pick, self.k, known, *limits)
+            self.steps[key] = step(self.data, S, pick, self.k, known, limits)
         return self.steps[key]
 
     def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:

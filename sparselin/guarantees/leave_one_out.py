@@ -90,7 +90,8 @@ def leave_one_out(
         raise TypeError(f"path must be a SelectionPath, as omp and ols return; got {type(path).__name__}")
     if path.positive:
         raise ValueError("path must not come from positive=True: the closed form is for least squares only")
-    problem = as_problem(X, y, sample_weight, not isinstance(X, Problem) and path.with_intercept)
+    centred = not isinstance(X, Problem) and path.with_intercept
+    problem = as_problem(X, y, sample_weight=sample_weight, intercept=centred)
     A = problem.exact_columns(problem.with_ones(problem.indices(path.support, "path")))
     if A is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import SubmodularityRatio
-from sparselin.validation import check_count, check_level
+from sparselin.validation import check_count, check_flag, check_level
 
 
 def submodularity_ratio_of(
@@ -79,8 +79,7 @@ def submodularity_ratio_of(
     """
     if not callable(f):
         raise TypeError(f"f must be a function of a tuple of elements; got {f!r}")
-    if not isinstance(monotone, (bool, np.bool_)):
-        raise TypeError(f"monotone must be True or False; got {monotone!r}")
+    monotone = check_flag(monotone, "monotone")
     elements, inside = _check_sets(ground_set, U)
     k = min(check_count(k, "k", 1), len(elements))
     tol = check_level(tol, "tol")

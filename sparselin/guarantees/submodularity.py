@@ -161,7 +161,8 @@ def submodularity_ratio(
     >>> round(ratio.lower, 9), ratio.base, ratio.added, ratio.exact
     (0.36, array([], dtype=int64), array([1, 2]), True)
     """
-    whole = as_problem(X, y, sample_weight, intercept, standardize)
+    given: dict[str, Any] = {"intercept": intercept, "standardize": standardize}
+    whole = as_problem(X, y, sample_weight=sample_weight, **given)
     problem = eliminate(whole, whole.indices(forced, "forced"))
     J = problem.indices(U, "U")
     k = min(check_count(k, "k", 1), problem.d)

@@ -262,10 +262,8 @@ def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int
 
 def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
     """Stack two arrays. The first one, `above`, has fewer columns, so its rows are padded with zeros."""
-    coef = np.zeros((len(above) + len(below), below.shape[1]))
-    coef[: len(above), : above.shape[1]] = above
-    coef[len(above) :] = below
-    return coef
+    wider = np.pad(above, ((0, 0), (0, below.shape[1] - above.shape[1])))
+    return np.concatenate([wider, below])
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:

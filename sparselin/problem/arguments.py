@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,19 +65,11 @@ def takes_problem(
 
 @functools.cache
 def _data_options() -> list[inspect.Parameter]:
-    given = inspect.signature(as_problem).parameters
-    return [given[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in DataOptions.__annotations__]
+    given = inspect.signature(Problem).parameters
+    return [given[name] for name in DataOptions.__annotations__]
 
 
-def as_problem(
-    X: Any,
-    y: Any,
-    sample_weight: ArrayLike | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    *,
-    operator: bool = False,
-) -> Problem:
+def as_problem(X: Any, y: Any, *, operator: bool = False, **data: Unpack[DataOptions]) -> Problem:
     """Return X if it is a problem, or else the problem of (X, y).
 
     Raises TypeError if X is a LinearOperator and `operator` is false.
@@ -87,11 +79,10 @@ def as_problem(
     if not isinstance(X, Problem):
         if y is None:
             raise TypeError("y is missing. Pass X and y, or one Problem in place of both")
-        return Problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
+        return Problem(X, y, **data)
     if y is not None:
         raise TypeError("got a Problem and a y, but the Problem holds its own y. Leave y out")
-    given = {"sample_weight": sample_weight, "intercept": intercept, "standardize": standardize}
-    for name, value in given.items():
-        if value is not None and value is not False:
+    for name in ("sample_weight", "intercept", "standardize"):
+        if data.get(name) is not None and data.get(name) is not False:
             raise ValueError(f"{name} must be passed with the data, as in Problem(X, y, {name}=...)")
     return X

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.linalg.elimination import restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
@@ -60,7 +61,9 @@ class SearchTask:
 
     def asks_to_stop(self, objective: Objective) -> bool:
         """Call the callback, if there is one, and return whether it asks to stop."""
-        return self.callback is not None and bool(self.callback(objective.result(self.dtype, Status.STOPPED)))
+        if self.callback is None:
+            return False
+        return bool(self.callback(FoundSet.single(objective, Status.STOPPED).result(self.dtype)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +75,31 @@ class FoundSet:
     moves: int
     status: Status
 
+    @classmethod
+    def single(cls, objective: Objective, status: Status) -> FoundSet:
+        """Return the result of a search with a single set, which made one move for each feature."""
+        return cls(objective, (), len(objective.index), status)
+
     def result(self, dtype: np.dtype[Any]) -> SubsetResult:
         """Return the best set as a result, with arrays of this dtype."""
-        return self.best.result(dtype, self.status, self.candidates, self.moves)
+        best, explained, growth = self.best, self.best.explained, self.best.growth
+        assert explained is not None
+        problem, support = explained.selection.problem, np.array(best.index, np.intp)
+        coef, intercept = restore(problem, support, explained.selection.path(self.status).coef)
+        return SubsetResult(
+            support=support,
+            coef=coef.astype(dtype),
+            value=best.value,
+            r2=explained.value,
+            diversity=0.0 if growth is None else float(growth.value),
+            gains=np.array(best.gains, dtype),
+            candidates=self.candidates,
+            moves=self.moves,
+            status=self.status,
+            n_features=best.gram.d,
+            intercept=intercept,
+            names=problem.names,
+        )
 
 
 def extend(

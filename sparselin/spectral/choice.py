@@ -218,8 +218,7 @@ class _Trials:
     def select(self, nu: float, k: int) -> FoundSet:
         """Select k features for R² + ν·f by the method of these trials."""
         if self.method == "forward":
-            best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
-            return FoundSet(best, (), len(best.index), status)
+            return FoundSet.single(*forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced))
         return greedy_local(self.at(nu, k), k, self.forced)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:
@@ -234,10 +233,8 @@ class _Trials:
             largest = max(sizes)
             best, _ = forward(self.at(nu, largest), largest, np.arange(self.task.gram.d), self.forced)
             assert best.explained is not None
-            r2 = np.cumsum(best.explained.gains_taken)
-            known.update(
-                {m: float(r2[min(m, len(r2)) - 1]) if len(r2) else 0.0 for m in range(1, largest + 1)}
-            )
+            r2 = np.cumsum([0.0, *best.explained.gains_taken])
+            known.update({m: float(r2[min(m, len(r2) - 1)]) for m in range(1, largest + 1)})
         else:
             for k in sizes:
                 explained = self.select(nu, k).best.explained

@@ -28,9 +28,8 @@ from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient
-from sparselin.linalg.elimination import restore
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
+from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
@@ -254,32 +253,6 @@ class Objective:
         """The value g(S) = R²(S) + ν·f(S) at the present set S."""
         r2 = 0.0 if self.explained is None else self.explained.value
         return r2 if self.growth is None else r2 + self.nu * float(self.growth.value)
-
-    def result(
-        self,
-        dtype: np.dtype[np.floating],
-        status: Status,
-        candidates: tuple[tuple[str, float], ...] = (),
-        moves: int | None = None,
-    ) -> SubsetResult:
-        """Make the `SubsetResult` of the present set, with its least squares coefficients."""
-        assert self.explained is not None
-        problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
-        coef, intercept = restore(problem, support, self.explained.selection.path(status).coef)
-        return SubsetResult(
-            support=support,
-            coef=coef.astype(dtype),
-            value=self.value,
-            r2=self.explained.value,
-            diversity=0.0 if self.growth is None else float(self.growth.value),
-            gains=np.array(self.gains, dtype),
-            candidates=candidates,
-            moves=len(self.index) if moves is None else moves,
-            status=status,
-            n_features=self.gram.d,
-            intercept=intercept,
-            names=problem.names,
-        )
 
 
 def vague_error(growth: Growth) -> float:

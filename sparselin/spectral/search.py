@@ -12,7 +12,7 @@ from sparselin.linalg.elimination import centre
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._gram import Gram
-from sparselin.spectral._searches import Callback, SearchTask, forward, greedy_local, local
+from sparselin.spectral._searches import Callback, FoundSet, SearchTask, forward, greedy_local, local
 from sparselin.spectral.regularizers import SetFunction, grow
 from sparselin.validation import Columns, check_level
 
@@ -90,8 +90,8 @@ def forward_regression(
     if nu == 0:
         return _by_ols(problem, k, regularizer, first, callback)
     U = np.arange(problem.n_features)
-    objective, status = forward(task_for(problem, regularizer, nu, callback), k, U, first)
-    return objective.result(problem.dtype, status)
+    found = forward(task_for(problem, regularizer, nu, callback), k, U, first)
+    return FoundSet.single(*found).result(problem.dtype)
 
 
 @takes_problem
