@@ -6,9 +6,7 @@ The fields of a class stand in the order of its dataclass.
 from typing import NamedTuple
 
 import sparselin as sl
-from sparselin.certificates.nonnegative import NonnegativeStep
-from sparselin.certificates.ols import OlsStep
-from sparselin.certificates.step import StepCertificate
+from sparselin.certificates.step import NonnegativeStep, OlsStep, StepCertificate
 
 
 class Kind(NamedTuple):

@@ -250,7 +250,7 @@ def test_constant_pixels_become_zero_columns():
 def test_a_constant_column_is_zero_even_where_its_mean_rounds(monkeypatch):
     X = np.column_stack([np.full(7, 0.1), np.arange(7.0)])
     assert (X[:, 0] != X[:, 0].mean()).all()
-    monkeypatch.setattr(ensembles.real, "_load", lambda name: (X, np.arange(7.0)))
+    monkeypatch.setattr(ensembles.families, "_load", lambda name: (X, np.arange(7.0)))
     assert ensembles.digits()[0].any(axis=0).tolist() == [False, True]
 
 

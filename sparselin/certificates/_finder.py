@@ -14,9 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
-from sparselin.certificates.nonnegative import NonnegativeStep
-from sparselin.certificates.ols import OlsStep
-from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescale, step_name
+from sparselin.certificates.step import (
+    Fractions,
+    Indices,
+    NonnegativeStep,
+    OlsStep,
+    StepCertificate,
+    rescale,
+    step_name,
+)
 
 try:
     from flint import arb, arb_mat, ctx, fmpq, fmpq_mat

@@ -15,13 +15,20 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import form, nonnegative, ols
+from sparselin.certificates import form
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
 from sparselin.certificates.flow import certify_flow
 from sparselin.certificates.form import CLAIMS, Verification
-from sparselin.certificates.nonnegative import NonnegativeStep
-from sparselin.certificates.ols import OlsStep
-from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
+from sparselin.certificates.step import (
+    Indices,
+    NonnegativeStep,
+    OlsStep,
+    StepCertificate,
+    nonnegative_refutations,
+    ols_refutations,
+    refutations,
+    step_name,
+)
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 
@@ -328,9 +335,9 @@ def _refutations(
     step: StepCertificate | NonnegativeStep | OlsStep, num: Arithmetic, n_forced: int
 ) -> Iterator[str]:
     if isinstance(step, OlsStep):
-        return ols.refutations(step, num)
+        return ols_refutations(step, num)
     if isinstance(step, NonnegativeStep):
-        return nonnegative.refutations(step, num, n_forced)
+        return nonnegative_refutations(step, num, n_forced)
     return refutations(step, num)
 
 

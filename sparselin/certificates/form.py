@@ -15,9 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates.nonnegative import NonnegativeStep
-from sparselin.certificates.ols import OlsStep
-from sparselin.certificates.step import Indices, StepCertificate, step_name
+from sparselin.certificates.step import Indices, NonnegativeStep, OlsStep, StepCertificate, step_name
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray
 

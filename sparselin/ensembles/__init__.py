@@ -40,6 +40,9 @@ from a function in a file.
 from sparselin.ensembles.design import Design as Design
 from sparselin.ensembles.design import Response as Response
 from sparselin.ensembles.families import ar1 as ar1
+from sparselin.ensembles.families import breast_cancer as breast_cancer
+from sparselin.ensembles.families import diabetes as diabetes
+from sparselin.ensembles.families import digits as digits
 from sparselin.ensembles.families import duplicated as duplicated
 from sparselin.ensembles.families import equicorrelated as equicorrelated
 from sparselin.ensembles.families import gaussian as gaussian
@@ -52,9 +55,6 @@ from sparselin.ensembles.families import rademacher as rademacher
 from sparselin.ensembles.families import random_walk as random_walk
 from sparselin.ensembles.families import small_integers as small_integers
 from sparselin.ensembles.families import sparse_signal as sparse_signal
-from sparselin.ensembles.real import breast_cancer as breast_cancer
-from sparselin.ensembles.real import diabetes as diabetes
-from sparselin.ensembles.real import digits as digits
 from sparselin.ensembles.registry import ENSEMBLES as ENSEMBLES
 from sparselin.ensembles.registry import BadEnsemble as BadEnsemble
 from sparselin.ensembles.registry import Ensemble as Ensemble

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sparselin.ensembles import families, real
+from sparselin.ensembles import families
 from sparselin.ensembles.design import Design
 from sparselin.validation import FloatArray, check_count, check_design, check_finite, check_new, check_vector
 
@@ -219,8 +219,8 @@ _register_own(families.ill_conditioned, "condition 1e6 to 1e8", columns=(10, 40)
 _register_own(families.heavy_tails, "Student t, 2 degrees of freedom")
 _register_own(families.sparse_signal, "five equal coefficients plus noise")
 for _draw_real, _words in (
-    (real.diabetes, "real: 442 patients, 55 features"),
-    (real.digits, "real: 1797 images, 64 pixels"),
-    (real.breast_cancer, "real: 569 tumours, 30 features"),
+    (families.diabetes, "real: 442 patients, 55 features"),
+    (families.digits, "real: 1797 images, 64 pixels"),
+    (families.breast_cancer, "real: 569 tumours, 30 features"),
 ):
     register(Ensemble(_draw_real.__name__, _words, _draw_real, full=_draw_real, response="measured"))

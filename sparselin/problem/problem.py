@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparselin import validation
 from sparselin.problem.argument_names import suggest_names
-from sparselin.problem.design import DesignColumns, Unrounded, scale_rows, unit_variance
+from sparselin.problem.design import DesignColumns, Unrounded, measure_norms, scale_rows, unit_variance
 from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
-from sparselin.problem.measures import measure_norms
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import refuse_complex

@@ -19,10 +19,9 @@ import numpy as np
 from sparselin.problem import Problem
 from sparselin.scale.checkpoint import Saved, load, save
 from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, chunk_of
-from sparselin.scale.finish import finish
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial, absorb, empty_partial, skip
-from sparselin.scale.record import BadChunk, Progress
+from sparselin.scale.record import BadChunk, Progress, finish
 from sparselin.scale.sources import Failure, RawChunk, Source
 
 _T = TypeVar("_T")

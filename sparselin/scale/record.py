@@ -1,15 +1,25 @@
-"""The records of a pass over data: `Compressed` (counts, errors, levels), `Progress` and `BadChunk`."""
+"""The records of a pass over data, and the problem of the triangular factor in which it ends.
+
+The records are `Compressed` (counts, errors, levels), `Progress` and `BadChunk`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparselin.problem import Problem
+from sparselin.problem.design import DesignColumns, unit_variance
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, SelectionPath
+from sparselin.scale import factor
+from sparselin.scale.form import Form
+from sparselin.scale.partial import Partial
+from sparselin.validation import Names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,3 +112,58 @@ class Progress:
     chunks: int
     total: int | None
     seconds: float
+
+
+def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
+    """Return the problem of the rows read so far.
+
+    Raises ValueError if there are no rows, or no positive weights.
+    """
+    if not partial.rows:
+        raise ValueError(
+            f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
+        )
+    if not partial.weight > 0:
+        raise ValueError("weights must be positive in at least one row; all are zero")
+    size = len(partial.R)
+    growth = factor.growth(partial.steps, partial.merges, size)
+    eps = growth * EPS
+    columns, names = _features(partial, form)
+    levels = {_label(form, j): tuple(v for i, v in partial.slots if i == j) for j in form.categories}
+    record = Compressed(
+        rows=partial.rows, weight=partial.weight, chunks=partial.chunks, skipped=partial.skipped, eps=eps,
+        worst_eps=factor.worst_error(partial.steps, partial.merges, size), levels=levels, held_out=None,
+    )  # fmt: skip
+
+    def problem(R: FloatArray, record: Compressed, weight: float) -> Problem:
+        """Return the problem of R; `weight` is that of all rows if the features are standardized, else 0."""
+        X = np.asfortranarray(R[:, columns])
+        ones = R[:, 0].copy() if form.intercept else None
+        scale = None
+        if weight:
+            t = np.zeros(len(X)) if ones is None else ones
+            t[0] = math.sqrt(weight) if ones is None else t[0]
+            scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
+        return Problem.from_factor(DesignColumns(X, ones, scale), R[:, -1].copy(), growth, names, record)
+
+    if partial.held is not None and partial.held_rows:
+        held = problem(partial.held, dataclasses.replace(record, rows=partial.held_rows), 0.0)
+        record = dataclasses.replace(record, held_out=held)
+    return problem(partial.R, record, partial.weight if standardize else 0.0)
+
+
+def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
+    """Return the feature columns of the factor in the order of the source, and their names or None.
+
+    The columns that belong to the levels of a category are next to each other.
+    """
+    labels = [(j, _label(form, j)) for j in form.numbers]
+    labels += [(j, f"{_label(form, j)}={level}") for j, level in partial.slots]
+    order = sorted(range(len(labels)), key=lambda i: labels[i][0])  # stable: levels stay in their order
+    named = form.names is not None or form.categories
+    columns = [int(form.intercept) + i for i in order]
+    return columns, tuple(labels[i][1] for i in order) if named else None
+
+
+def _label(form: Form, j: int) -> str:
+    return f"x{j}" if form.names is None else form.names[j]
