@@ -78,6 +78,6 @@ from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search
 from .spectral.search import local_search as local_search
-from .verification.theorem import verify as verify
+from .verification.along_path import verify as verify
 
 __version__: str

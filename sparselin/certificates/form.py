@@ -132,19 +132,16 @@ def _ols_fault(step: OlsStep, d: int) -> str:
         J = getattr(step, name)
         if not (are_features(J, d) and list(J) == sorted(J)):
             return f"`{name}` must be an increasing sequence of features"
-    if len({*step.tied, *step.spanned, *step.selected}) < sum(
-        map(len, (step.tied, step.spanned, step.selected))
-    ):
+    features = (*step.tied, *step.spanned, *step.selected)
+    if len({*features}) < len(features):
         return "a feature is in two of `selected`, `tied` and `spanned`"
     if type(step.pick) is not int or step.pick not in step.tied:
         return "the pick is not among the tied features"
     s = len(step.selected)
     if not (are_fractions(step.coef, s) and are_fractions(step.squares, s)):
         return "`coef` and `squares` must be fractions, one for each selected feature"
-    rows = step.basis
-    if not (
-        type(rows) is tuple and len(rows) == s and all(are_fractions(row, t) for t, row in enumerate(rows))
-    ):
+    fits = type(step.basis) is tuple and len(step.basis) == s
+    if not (fits and all(are_fractions(row, t) for t, row in enumerate(step.basis))):
         return "`basis` must hold t fractions for each selected feature with t selected before it"
     if not are_fractions((step.decrease,), 1) or step.decrease <= 0 or min(step.squares, default=1) <= 0:
         return "`decrease` and `squares` must be positive fractions"

@@ -75,9 +75,8 @@ class ExactObjective:
         self.mass = sum(self._weights.integers.tolist()) if intercept else 1
         self._sums = self._columns.correlate(self._weights.integers)
         self.b = self._correlate(self._y)
-        squares = Dyadic(
-            self.mass * self._weights.integers * self._y.integers**2, self._weights.power + 2 * self._y.power
-        )
+        power = self._weights.power + 2 * self._y.power
+        squares = Dyadic(self.mass * self._weights.integers * self._y.integers**2, power)
         self.constant = squares.sum() / (2 * self.mass)
         if intercept:
             mean = (self._weights.integers * self._y.integers).sum()

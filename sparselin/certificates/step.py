@@ -19,7 +19,16 @@ Indices: TypeAlias = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class StepCertificate:
+class PickProof:
+    """The features selected before a pick, the pick, and the features that tie with it."""
+
+    selected: Indices
+    pick: int
+    tied: Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class StepCertificate(PickProof):
     """The proof of one pick of OMP or Sequential LASSO.
 
     Attributes
@@ -42,9 +51,6 @@ class StepCertificate:
         signs∘(tu), β_S = coef + t·rate, and all other coefficients are zero.
     """
 
-    selected: Indices
-    pick: int
-    tied: Indices
     active: Indices
     signs: Indices
     lam_star_squared: Fraction
@@ -56,10 +62,8 @@ class StepCertificate:
 
     def __repr__(self) -> str:
         """Return a text of one line, without the fractions, which may have thousands of digits."""
-        return (
-            f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"active={self.active}, λ*²≈{abbreviate(self.lam_star_squared)}, τ≈{abbreviate(self.tau)}, …)"
-        )
+        numbers = f"λ*²≈{abbreviate(self.lam_star_squared)}", f"τ≈{abbreviate(self.tau)}"
+        return _text(self, f"active={self.active}", *numbers)
 
     @property
     def epsilon(self) -> Fraction:
@@ -69,6 +73,11 @@ class StepCertificate:
         rational lower bound of λ*, within a factor of 1 − 2⁻⁶⁴.
         """
         return self.tau * root_bounds(self.lam_star_squared)[0]
+
+
+def _text(step: PickProof, *numbers: str) -> str:
+    words = [f"{name}={getattr(step, name)}" for name in ("selected", "pick", "tied")]
+    return f"{type(step).__name__}({', '.join([*words, *numbers])}, …)"
 
 
 def abbreviate(q: Fraction) -> str:
@@ -214,7 +223,7 @@ def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
 
 
 @dataclasses.dataclass(frozen=True)
-class NonnegativeStep:
+class NonnegativeStep(PickProof):
     """The proof of one pick of nonnegative OMP.
 
     Notation: S are the features selected before the pick, F ⊆ S the forced features, r = y − X_S coef the
@@ -230,18 +239,12 @@ class NonnegativeStep:
         These are the conditions for a minimum of ‖y − X_Sβ‖ over the β with β_{S∖F} ≥ 0. They determine r.
     """
 
-    selected: Indices
-    pick: int
-    tied: Indices
     lam_star_squared: Fraction
     coef: Fractions
 
     def __repr__(self) -> str:
         """Return a text of one line, without the fractions, which may have thousands of digits."""
-        return (
-            f"NonnegativeStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"λ*²≈{abbreviate(self.lam_star_squared)}, …)"
-        )
+        return _text(self, f"λ*²≈{abbreviate(self.lam_star_squared)}")
 
 
 def nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
@@ -268,7 +271,7 @@ def nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: in
 
 
 @dataclasses.dataclass(frozen=True)
-class OlsStep:
+class OlsStep(PickProof):
     """The proof of one pick of OLS.
 
     Notation: S are the features selected before the pick, r = P_S^⊥y is the residual of least squares on S, c
@@ -287,9 +290,6 @@ class OlsStep:
     squares : (|S|,) ‖u_t‖² > 0, so that ℓ_j² = ‖X_j‖² − Σ_t ⟨u_t, X_j⟩²/‖u_t‖².
     """
 
-    selected: Indices
-    pick: int
-    tied: Indices
     spanned: Indices
     decrease: Fraction
     coef: Fractions
@@ -298,10 +298,7 @@ class OlsStep:
 
     def __repr__(self) -> str:
         """Return a text of one line, without the fractions, which may have thousands of digits."""
-        return (
-            f"OlsStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"q≈{abbreviate(self.decrease)}, …)"
-        )
+        return _text(self, f"q≈{abbreviate(self.decrease)}")
 
 
 def ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:

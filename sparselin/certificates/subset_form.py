@@ -107,9 +107,8 @@ def form_fault(given: Any, n: int, d: int) -> str:
         return "`vectors` must be a tuple of vectors with increasing features of their stage, and integers."
     if not (given.box is None or (type(given.box) is int and 0 <= given.box < len(given.vectors))):
         return "`box` must be None, or the number of a vector."
-    if not (
-        type(given.tree) is tuple and all(type(o) is tuple and o and type(o[0]) is str for o in given.tree)
-    ):
+    tree = given.tree
+    if not (type(tree) is tuple and all(type(o) is tuple and o and type(o[0]) is str for o in tree)):
         return "`tree` must be a tuple of operations, which are tuples that begin with a name."
     return ""
 

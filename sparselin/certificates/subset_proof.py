@@ -196,9 +196,8 @@ class SubsetProof:
         beyond = max(most, Fraction(0)) + 1  # in place of larger heights, and of infinite ones
         heights = [Fraction(0)] * len(self.members)
         for j, _, _, height in terms:
-            heights[self.labels[j]] = min(
-                heights[self.labels[j]] + (beyond if height is None else height), beyond
-            )
+            total = heights[self.labels[j]] + (beyond if height is None else height)
+            heights[self.labels[j]] = min(total, beyond)
         return heights, most
 
     def _terms(self, v: int) -> tuple[list[Term], Fraction, Fraction, Fraction]:

@@ -172,9 +172,8 @@ class SubsetCertificate(SubsetFields):
                 fields[name] = _array(side, float)
             fields["groups"] = None if fields["groups"] is None else _array(fields["groups"], int)
             fields["scale"] = _array(fields["scale"], int)
-            fields["stages"] = tuple(
-                SubsetStage(_array(J, int), _array(D, float)) for J, D in fields["stages"]
-            )
+            pairs = ((_array(J, int), _array(D, float)) for J, D in fields["stages"])
+            fields["stages"] = tuple(SubsetStage(*pair) for pair in pairs)
             fields["vectors"] = tuple(
                 SubsetVector(s, _array(J, int), _array(w, int), power) for s, J, w, power in fields["vectors"]
             )

@@ -83,9 +83,8 @@ def _rebuild(leaves: dict[str, Any], path: str) -> Any:
     if path in leaves:
         leaf = leaves[path]
         return leaf.item() if leaf.ndim == 0 else leaf
-    below = list(
-        dict.fromkeys(name[len(path) + 1 :].split("/")[0] for name in leaves if name.startswith(path))
-    )
+    tails = (name[len(path) + 1 :] for name in leaves if name.startswith(path))
+    below = list(dict.fromkeys(tail.split("/")[0] for tail in tails))
     if "X" in below:
         return Design(**{name: leaves[f"{path}/{name}"] for name in below})
     return tuple(_rebuild(leaves, f"{path}/{i}") for i in range(len(below)))

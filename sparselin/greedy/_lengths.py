@@ -69,7 +69,5 @@ class Lengths:
         Here c = Xᵀr are the correlations with the residual r, and ρ_j = ‖P_S^⊥X_j‖. If e bounds the error of
         c_j/‖X_j‖ for every j, then w_j·e bounds the error of score j (see the kernel `rescale`).
         """
-        weights: FloatArray = self.scale * (
-            self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)
-        )
-        return weights
+        share = self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale
+        return np.asarray(self.scale * (self.norms * (1 + share)))

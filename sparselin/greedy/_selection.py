@@ -1,4 +1,7 @@
-"""The state of a greedy method: the selected features, their factorisation, the residual, and the picks."""
+"""The state of a greedy method: the selected features, their factorisation, the residual, and the picks.
+
+`Double` has the float64 correlations of a float32 problem, for the columns that float32 leaves undecided.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ import functools
 import itertools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.greedy._double import Double
 from sparselin.greedy._walk import Pick, PickRecord
+from sparselin.linalg.gathered import is_dense, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending
 from sparselin.problem import Problem
+from sparselin.problem.design import DesignColumns, scale_rows
 from sparselin.problem.errors import stopping_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_level, check_tolerance
@@ -259,3 +263,71 @@ def begin(
     floor = floor if level is None else max(floor, level * selection.total_norm)
     floor = float(stopping_level(floor, problem.y_norm, problem.unit, problem.length_unit))
     return selection, k + ones, floor
+
+
+class Double:
+    """The float64 correlations of the few columns that float32 leaves undecided.
+
+    The factorisation of the selected columns in float64 is updated only when it is needed.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.data, self._columns = problem, ConvertedColumns.of(problem)
+        self.problem = problem.with_design(self._columns)
+        self.qr = ThinQR(self.problem)
+
+    def prepare(self, J: IndexArray, index: list[int]) -> None:
+        """Read the columns J in one pass, and cache only these columns; factorise X_S for S = index."""
+        self._columns.cache(J)
+        self.factorise(index)
+
+    def measure(self, J: IndexArray, index: list[int]) -> Measurement:
+        """Compute the correlations and lengths of the columns J, projected off the columns S = index.
+
+        Error bounds are returned with them.
+        """
+        return measure(self.factorise(index), J, self.data)
+
+    def factorise(self, index: list[int]) -> ThinQR:
+        """Return the QR factorisation of X_S for S = index.
+
+        If S begins with the same columns as in the last call, these columns are not factorised again.
+        """
+        qr, same = self.qr, 0
+        while same < min(len(index), qr.size) and index[same] == qr.index[same]:
+            same += 1
+        qr.truncate(same)
+        qr.extend(index[same:], self.problem.columns(index[same:]).T)
+        return qr
+
+
+class ConvertedColumns(DesignColumns):
+    """The columns of a float32 problem in float64, converted on demand."""
+
+    _root: FloatArray | None
+    _cached: FloatArray
+    _place: dict[int, int]
+
+    @classmethod
+    def of(cls, problem: Problem) -> ConvertedColumns:
+        """Return the columns of a problem in float64, with no column cached."""
+        design = cls(*problem.double_design)
+        design._root = problem.double_root
+        design.cache(np.zeros(0, np.intp))
+        return design
+
+    def cache(self, J: IndexArray) -> None:
+        """Cache the columns J, and no others."""
+        self._place = {j: i for i, j in enumerate(J.tolist())}
+        self._cached = np.ascontiguousarray(self._convert(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
+
+    def block(self, J: IndexArray) -> Any:
+        """Return X_J (n, |J|) in float64; it is sparse if X is sparse."""
+        if self._place and all(j in self._place for j in J.tolist()):
+            return self._cached[[self._place[j] for j in J.tolist()]].T
+        return self._convert(J)
+
+    def _convert(self, J: IndexArray) -> Any:
+        inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
+        X = rows_of_columns(raw, inner, 1).T if is_dense(raw) else raw.block(inner)
+        return self.complete(J, scale_rows(X.astype(np.float64), self._root))

@@ -233,12 +233,8 @@ def _statuses() -> Any:
     """Return an array (5,) that maps each status code of the kernel `batch_omp` to its `Status`."""
     from sparselin._kernels import batch_omp as kernels
 
-    statuses = np.empty(5, object)
-    for status in (
-        Status.COMPLETED, Status.TOLERANCE, Status.EXACT_FIT, Status.NO_CORRELATION, Status.RANK_EXHAUSTED,
-    ):  # fmt: skip
-        statuses[getattr(kernels, status.name)] = status
-    return statuses
+    names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
+    return np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
 
 
 class _Levels:

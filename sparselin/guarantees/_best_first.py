@@ -155,9 +155,7 @@ class BestFirst:
         box.
         """
         norms, d = self.problem.column_norms, self.problem.d
-        rows = np.array(
-            self.problem.columns(np.arange(d)).T / np.where(norms > 0, norms, 1)[:, None], order="C"
-        )
+        rows = np.array((self.problem.columns(np.arange(d)) / np.where(norms > 0, norms, 1)).T, order="C")
         y: Any = self.problem.y / self.problem.y_norm
         exact = exactness(self.problem, np.arange(d))
         data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
@@ -245,10 +243,8 @@ class BestFirst:
                 self._examine(self.open[0])
                 if self.open and len(self.listed) > most and len(self.within_limit()) > most:
                     return Status.STOPPED
-                unit = self.scaled.unit
-                if watch.stops(
-                    self.nodes, self.features(self.groups), unit * self.best.value, unit * self.lower
-                ):
+                bounds = self.scaled.unit * self.best.value, self.scaled.unit * self.lower
+                if watch.stops(self.nodes, self.features(self.groups), *bounds):
                     return Status.STOPPED
                 if self.record is not None and len(self.record.vectors) > _VECTORS:
                     self.record = None
@@ -406,9 +402,8 @@ class BestFirst:
         numbers = 2 * node.number + 1, 2 * node.number + 2
         children = [Node(low, number, states, stage, places, w[places], vector)
                     for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
-        self._finish(
-            node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
-        )
+        operations = [*operations, ("split", int(stage.groups[g]), *numbers)]
+        self._finish(node, operations, math.inf, tuple(children))
 
     def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""

@@ -53,6 +53,5 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
     exponents = np.where(whole != 0, exponents - top, 0)
     keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
-    return DependenceTest(
-        unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes, fixed
-    )
+    same = np.array([places.setdefault(key, len(places)) for key in keys])
+    return DependenceTest(unit, same, volumes, fixed)

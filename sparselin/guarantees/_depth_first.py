@@ -159,9 +159,8 @@ class Tree:
                     return Status.MAX_ITER
                 most = 2 * most if time.monotonic() - looked < _INTERVAL / 2 else max(1, most // 2)
                 scale = self.start.problem.y_norm**2
-                if watch.stops(
-                    self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower
-                ):
+                bounds = scale * float(self.best.value[0]), scale * self.lower
+                if watch.stops(self.nodes, self.support, *bounds):
                     return Status.STOPPED
         except KeyboardInterrupt:
             kernels.renew(self.data, self.stack, self.best)  # compare a set that may still be waiting

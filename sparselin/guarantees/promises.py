@@ -149,9 +149,8 @@ def certificate(run: GreedyRun, data: ScaledData) -> Bound:
     r2_upper = min(r2_of_all(data), *(step.r2_upper for step in run.steps))
     factor = max(0.0, last.r2 - last.error) / r2_upper if r2_upper > 0 else 1.0
     formula = "R²(S)/min(R²(all), min_i [R²(S_i) + gains_i/γ_i])"
-    return run.bound(
-        "certificate after the run", formula, f"{OURS}, Theorem 3", (), np.array([factor, factor])
-    )
+    factors = np.array([factor, factor])
+    return run.bound("certificate after the run", formula, f"{OURS}, Theorem 3", (), factors)
 
 
 def equal_lengths(problem: Problem) -> tuple[str, bool]:

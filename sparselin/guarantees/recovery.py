@@ -148,9 +148,8 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     if not sigma or not sigma_unit:
         return Condition(known, exact, np.inf, np.inf, 0.0, 0.0, 0.0, np.inf)
     worst = 1 + 4 * off * (1 + 1 / sigma)
-    erc, erc_unit = (
-        worst * _largest_norm(A @ V[:, others]) for A, V in ((pseudo, data.X), (pseudo_unit, unit))
-    )
+    inverses = (pseudo, data.X), (pseudo_unit, unit)
+    erc, erc_unit = (worst * _largest_norm(A @ V[:, others]) for A, V in inverses)
     beta = pseudo @ data.y
     e = data.y - data.X[:, S] @ beta
     right, right_unit = (

@@ -233,7 +233,6 @@ def _check_sets(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[
 
 
 def _result(lower: float, upper: float, method: str, L: int, A: int) -> SubmodularityRatio:
-    base, added = (
-        np.array([i for i in range(mask.bit_length()) if mask >> i & 1], np.intp) for mask in (L, A)
-    )
+    places = ([i for i in range(mask.bit_length()) if mask >> i & 1] for mask in (L, A))
+    base, added = (np.array(J, np.intp) for J in places)
     return SubmodularityRatio(lower, upper, method, base, added)

@@ -115,9 +115,8 @@ def _result(given: Problem, search: BestFirst, status: Status, exact: ExactObjec
     found = sorted(search.within_limit(), key=lambda item: (item[1], item[0]))
     near = [S for S, value in found if abs(value - limit) <= _NEAR * scaled.half]
     if exact is not None and near:
-        least = min(
-            _value(search, exact, S) for S, value in found if value <= found[0][1] + _NEAR * scaled.half
-        )
+        limit_of_ties = found[0][1] + _NEAR * scaled.half
+        least = min(_value(search, exact, S) for S, value in found if value <= limit_of_ties)
         top = least * (1 + Fraction(search.within or 0))
         beyond = {S for S in near if _value(search, exact, S) > top}
         found = [item for item in found if item[0] not in beyond]

@@ -202,9 +202,8 @@ class Flow(Segment):
         if T is None or len(T) == 0:
             return None
         size, least = np.abs(self.c[T]), np.minimum(*self._flow_errors)[T]
-        bounds = [
-            _arrivals(s[T], error[T] + flow[T], self.c[T], self.c_error[T]) for flow in self._flow_errors
-        ]
+        c, c_error = self.c[T], self.c_error[T]
+        bounds = [_arrivals(s[T], error[T] + flow[T], c, c_error) for flow in self._flow_errors]
         gap = bounds[0][0]
         step = float((np.maximum(gap, 0) / size).min())
         one, two = (max(step - float(low.min()), float(high.min()) - step) for _, low, high in bounds)

@@ -122,9 +122,8 @@ class Guess:
                     return
                 self.points = max(16, self.points // 2)
                 if keep:
-                    start = candidates.at(
-                        run.lams[keep - 1], run.coef[keep - 1], np.array(active[-1], np.intp)
-                    )
+                    P = np.array(active[-1], np.intp)
+                    start = candidates.at(run.lams[keep - 1], run.coef[keep - 1], P)
                 if not candidates.resume(start):
                     return
             elif run.ending != kernels.LIMIT:

@@ -201,9 +201,8 @@ def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> tup
     moves = np.zeros((len(J), len(dependent)))
     for k, j in enumerate(dependent):
         b = refine(qr, qr.problem.columns([j])[:, 0], None).x
-        moves[: qr.size, k] = (
-            -signs[j] * signs[qr.index] * np.where(np.abs(b) > _ZERO * np.abs(b).max(), b, 0)
-        )
+        b = np.where(np.abs(b) > _ZERO * np.abs(b).max(), b, 0)
+        moves[: qr.size, k] = -signs[j] * signs[qr.index] * b
         moves[qr.size + k, k] = 1
     return J, moves
 

@@ -193,9 +193,8 @@ class Problem(_Fields):
         eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
         errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
         names = validation.frame_names(G)
-        fields = _measure(
-            DesignColumns(R), z, None if names is None else validation.check_names(names, len(gram))
-        )
+        names = None if names is None else validation.check_names(names, len(gram))
+        fields = _measure(DesignColumns(R), z, names)
         return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_numbers(G))
 
     @classmethod
@@ -323,9 +322,8 @@ class Problem(_Fields):
         if self.double is not None:
             return self.double.block(J)
         design, inner = self.double_design, J[self.n_features > J]
-        return design.complete(
-            J, scale_rows(design.X[:, inner].astype(np.float64, copy=False), self.double_root)
-        )
+        X = design.X[:, inner].astype(np.float64, copy=False)
+        return design.complete(J, scale_rows(X, self.double_root))
 
     @property
     def double_design(self) -> DesignColumns:
@@ -453,9 +451,8 @@ class Problem(_Fields):
         changes : fields that replace those of this problem. `origin` is None unless it is among them.
         """
         names = self.names if design.X.shape[1] == self.n_features else None
-        known = {
-            name: getattr(self, name) for name in ("kind", "errors", "removed", "compressed", "is_multiplied")
-        }
+        kept = ("kind", "errors", "removed", "compressed", "is_multiplied")
+        known = {name: getattr(self, name) for name in kept}
         fields = _measure(design, y, names) | known | changes
         return self._of(**fields | {"errors": fields["errors"].of_shape(len(y), design.d)})
 

@@ -17,10 +17,10 @@ from sparselin.studies.common import command as common
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
 from sparselin.studies.verification.run import CLAIMS, VerificationSettings, summarize, verify_all
+from sparselin.verification.along_path import summary as check_of
 from sparselin.verification.along_path import verify_design
 from sparselin.verification.flow import verify_flow
 from sparselin.verification.projected_design import Agreement
-from sparselin.verification.theorem import summary as check_of
 
 # options that have no effect with --design
 _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
