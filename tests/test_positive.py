@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin.certificates.arithmetic import Exact, Rounded
-from sparselin.certificates.step import NonnegativeStep, nonnegative_refutations
+from sparselin.certificates.step import NonnegativeStep, refutations
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.testing import integer_designs, tied_designs
 
@@ -309,7 +309,7 @@ def test_each_condition_is_checked(n_forced, S, coef, tied, lam_squared, part):
     X, y = np.array([[2.0, 1.0, 1.0, -2.0], [1.0, 2.0, 0.0, -1.0]]), np.array([5.0, 1.0])
     step = NonnegativeStep(S, tied[0], tied, Fraction(lam_squared), tuple(map(Fraction, coef)))
     for numbers in (Exact(X, y, False), Rounded(X, y, False)):
-        assert any(part in failure for failure in nonnegative_refutations(step, numbers, n_forced))
+        assert any(part in failure for failure in refutations(step, numbers, n_forced))
 
 
 def test_a_pick_by_modulus_and_a_wrong_claim_are_refuted():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,20 +19,9 @@ from sparselin.certificates import form
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
 from sparselin.certificates.flow import certify_flow
 from sparselin.certificates.form import CLAIMS, Verification
-from sparselin.certificates.step import (
-    Indices,
-    NonnegativeStep,
-    OlsStep,
-    StepCertificate,
-    nonnegative_refutations,
-    ols_refutations,
-    refutations,
-    step_name,
-)
+from sparselin.certificates.step import Indices, StepCertificate, Steps, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, FlowPath, SelectionPath
-
-Steps: TypeAlias = tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...] | tuple[OlsStep, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +139,7 @@ class Certificate:
             name = step_name(step.selected)
             try:
                 with np.errstate(all="ignore"):
-                    for failure in _refutations(step, numbers, len(self.forced)):
+                    for failure in refutations(step, numbers, len(self.forced)):
                         yield f"{name}: {failure}"
             except OverflowError:
                 yield f"{name}: a number is beyond the range of float64; use exact=True"
@@ -329,16 +318,6 @@ def certify(
         forced=support[:n_forced],
         steps=steps,
     )
-
-
-def _refutations(
-    step: StepCertificate | NonnegativeStep | OlsStep, num: Arithmetic, n_forced: int
-) -> Iterator[str]:
-    if isinstance(step, OlsStep):
-        return ols_refutations(step, num)
-    if isinstance(step, NonnegativeStep):
-        return nonnegative_refutations(step, num, n_forced)
-    return refutations(step, num)
 
 
 def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices, int]:

@@ -101,7 +101,7 @@ def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> S
     return dataclasses.replace(step, **changes)
 
 
-def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
+def _lasso_refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
     """Check the statements of a `StepCertificate`; yield a sentence for each one that fails.
 
     `Certificate.verify` explains why these statements prove the claim.
@@ -247,7 +247,7 @@ class NonnegativeStep(PickProof):
         return _text(self, f"λ*²≈{abbreviate(self.lam_star_squared)}")
 
 
-def nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
+def _nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
     """Check the statements of a `NonnegativeStep`; yield a sentence for each one that fails."""
     S, signed, lam_squared = list(step.selected), step.coef[n_forced:], step.lam_star_squared * num.lam_unit
     coef = num.vector([value * num.coef_unit for value in step.coef])
@@ -301,7 +301,7 @@ class OlsStep(PickProof):
         return _text(self, f"q≈{abbreviate(self.decrease)}")
 
 
-def ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
+def _ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
     """Check the statements of an `OlsStep`; yield a sentence for each one that fails."""
     S, T, spanned = list(step.selected), list(step.tied), list(step.spanned)
     q = num.vector([step.decrease * (num.coef_unit * num.x_unit) ** 2])
@@ -334,3 +334,20 @@ def ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
     wrong = [j for j, less in zip(others, num.is_negative(excess[others]), strict=True) if not less]
     if wrong:
         yield f"{wrong} are not tied, but do not decrease ‖r‖² by less, or rounding leaves it undecided"
+
+
+Steps: TypeAlias = tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...] | tuple[OlsStep, ...]
+
+
+def refutations(
+    step: StepCertificate | NonnegativeStep | OlsStep, num: Arithmetic, n_forced: int
+) -> Iterator[str]:
+    """Check the statements of a step; yield a sentence for each one that fails.
+
+    The first `n_forced` of the features selected before the step are the forced ones.
+    """
+    if isinstance(step, OlsStep):
+        return _ols_refutations(step, num)
+    if isinstance(step, NonnegativeStep):
+        return _nonnegative_refutations(step, num, n_forced)
+    return _lasso_refutations(step, num)

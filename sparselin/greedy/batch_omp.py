@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparselin import validation
 from sparselin.greedy._complex import ComplexColumns, select
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
@@ -19,20 +20,7 @@ from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype, stopp
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
 from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status
-from sparselin.validation import (
-    Columns,
-    check_budget,
-    check_design,
-    check_finite,
-    check_flag,
-    check_level,
-    check_tolerance,
-    check_weights,
-    frame_names,
-    frame_numbers,
-    to_array,
-    to_numeric,
-)
+from sparselin.validation import Columns
 
 Callback = Callable[[BatchSelection], object]
 
@@ -116,25 +104,32 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    names, numbers, over_C = frame_names(D), frame_numbers(D), is_complex(D) or is_complex(Y)
+    names, numbers, over_C = (
+        validation.frame_names(D),
+        validation.frame_numbers(D),
+        is_complex(D) or is_complex(Y),
+    )
     if over_C:
         D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
         dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
     else:
-        D, Y = Operator(D) if is_operator(D) else check_design(D, "D"), check_design(Y, "Y")
+        D, Y = (
+            Operator(D) if is_operator(D) else validation.check_design(D, "D"),
+            validation.check_design(Y, "Y"),
+        )
         dtype, (n, d) = D.dtype, D.shape
     N = Y.shape[1]
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
-    k, first = check_budget(k, forced, d, names, numbers)
+    k, first = validation.check_budget(k, forced, d, names, numbers)
     weight = None
     if sample_weight is not None:
-        weight = check_weights(sample_weight, n, np.dtype(np.float64))
+        weight = validation.check_weights(sample_weight, n, np.dtype(np.float64))
     levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names)
     sparse = not isinstance(D, (np.ndarray, Operator))
     if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array
-        options = {"forced": first, "positive": check_flag(positive, "positive")}
+        options = {"forced": first, "positive": validation.check_flag(positive, "positive")}
         _one_by_one(_solver(D, Y, k, levels, dtype, weight, over_C, options), rows, callback)
     else:
         _all_at_once(D, Y, k, levels, weight, first, rows, callback)
@@ -262,18 +257,20 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
     if value is None:
         return None
     if np.ndim(value) == 0:
-        return np.full(N, check_tolerance(value) if name == "tol" else check_level(value, name))
-    levels: NDArray[np.float64] = to_numeric(to_array(value, name), name)
+        return np.full(
+            N, validation.check_tolerance(value) if name == "tol" else validation.check_level(value, name)
+        )
+    levels: NDArray[np.float64] = validation.to_numeric(validation.to_array(value, name), name)
     if levels.shape != (N,):
         raise ValueError(
             f"{name} must be a number, or have shape ({N},), one for each signal; got shape {levels.shape}"
         )
-    check_finite(levels, name)
+    validation.check_finite(levels, name)
     if levels.min() < 0:
         i = int(np.argmin(levels))
         raise ValueError(f"{name} must be nonnegative; got {levels[i]} for signal {i}")
     if name == "tol":
-        check_tolerance(levels.max())
+        validation.check_tolerance(levels.max())
     return levels.astype(np.float64, copy=False)
 
 
@@ -404,7 +401,7 @@ def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int
         bad &= np.asarray((rows != 0).sum(axis=1)).ravel() > 0
     if bad.any():
         if isinstance(whole, np.ndarray):
-            check_finite(whole, name)
+            validation.check_finite(whole, name)
         raise ValueError(
             f"column {first + int(np.argmax(bad))} of {name} has a norm whose square over- or underflows; "
             f"scale {name} by a power of two (selections do not change)"
