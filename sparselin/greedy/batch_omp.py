@@ -104,19 +104,14 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    names, numbers, over_C = (
-        validation.frame_names(D),
-        validation.frame_numbers(D),
-        is_complex(D) or is_complex(Y),
-    )
+    names, numbers = validation.frame_names(D), validation.frame_numbers(D)
+    over_C = is_complex(D) or is_complex(Y)
     if over_C:
         D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
         dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
     else:
-        D, Y = (
-            Operator(D) if is_operator(D) else validation.check_design(D, "D"),
-            validation.check_design(Y, "Y"),
-        )
+        D = Operator(D) if is_operator(D) else validation.check_design(D, "D")
+        Y = validation.check_design(Y, "Y")
         dtype, (n, d) = D.dtype, D.shape
     N = Y.shape[1]
     if Y.shape[0] != n:
@@ -257,9 +252,8 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
     if value is None:
         return None
     if np.ndim(value) == 0:
-        return np.full(
-            N, validation.check_tolerance(value) if name == "tol" else validation.check_level(value, name)
-        )
+        level = validation.check_tolerance(value) if name == "tol" else validation.check_level(value, name)
+        return np.full(N, level)
     levels: NDArray[np.float64] = validation.to_numeric(validation.to_array(value, name), name)
     if levels.shape != (N,):
         raise ValueError(
