@@ -11,8 +11,7 @@ from spectral_oracles import by_eigenvalues, designs, members
 
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral._gram import Gram
-from sparselin.spectral.regularizers import PlainGrowth, grow
+from sparselin.spectral.regularizers import Gram, PlainGrowth, grow
 from sparselin.spectral.regularizers.base import trace_error
 
 ENTROPIES = [SmoothedDifferentialEntropy(delta, k) for delta in (0.1, 0.7, 1.0, 3.0) for k in (None, 2)]

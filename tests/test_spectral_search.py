@@ -27,9 +27,9 @@ import sparselin.spectral.objective
 from sparselin import Problem, Status
 from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
-from sparselin.spectral._gram import Gram
 from sparselin.spectral._searches import Climb
 from sparselin.spectral.objective import GrowingR2
+from sparselin.spectral.regularizers import Gram
 
 
 def contracted(table, F, free):

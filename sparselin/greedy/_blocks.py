@@ -25,8 +25,7 @@ import numpy as np
 
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._guesses import FEW, STRIDE, Guesses
-from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import AddedPicks, Selection
+from sparselin.greedy._selection import AddedPicks, Lengths, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum

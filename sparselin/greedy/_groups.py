@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammainccinv
 
-from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._selection import Lengths
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Scores, argmax, measure, measured_ending

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
-from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import AddedPicks, Callback, Selection, begin
+from sparselin.greedy._selection import AddedPicks, Callback, Lengths, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.greedy._walk import Pick, walk
 from sparselin.linalg.gathered import is_dense

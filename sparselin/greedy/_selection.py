@@ -1,6 +1,7 @@
 """The state of a greedy method: the selected features, their factorisation, the residual, and the picks.
 
-`Double` has the float64 correlations of a float32 problem, for the columns that float32 leaves undecided.
+`Lengths` has the lengths ‖P_S^⊥X_j‖ off the selected columns. `Double` has the float64 correlations of a
+float32 problem, for the columns that float32 leaves undecided.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin._kernels import blocks as kernels
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.gathered import is_dense, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
@@ -331,3 +333,65 @@ class ConvertedColumns(DesignColumns):
         inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
         X = rows_of_columns(raw, inner, 1).T if is_dense(raw) else raw.block(inner)
         return self.complete(J, scale_rows(X.astype(np.float64), self._root))
+
+
+class Lengths:
+    """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns, projected off the selected columns S.
+
+    Orthogonal least squares divides by ρ_j. Each column q of the factorisation X_S = QR reduces ρ_j² by
+    ⟨q, X_j⟩². Once cancellation has cost four digits of ρ_j², it is recomputed by projecting X_j off S.
+
+    Attributes
+    ----------
+    squares : (d,) ρ_j², zero for columns in the span of S.
+    measured : (d,) the value of ρ_j² at the last projection, zero for columns in the span of S.
+    scale : (d,) 1/ρ_j, zero for columns in the span of S.
+    size : the number of columns q whose ⟨q, X_j⟩² have already been subtracted.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.norms = problem.column_norms
+        self.squares = self.norms**2
+        self.measured = self.squares.copy()
+        self.scale = np.zeros_like(self.squares)
+        self.size = 0
+        self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
+
+    def arrays(self) -> kernels.ProjectedLengths:
+        """Return the lengths as the arrays that the compiled kernels read and update."""
+        return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
+
+    def update(self, qr: ThinQR) -> None:
+        """Reduce the lengths by the columns that were added to the factorisation since the last update."""
+        if self.size < qr.size:
+            self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
+            self.size = qr.size
+        self.measure(qr)
+
+    def measure(self, qr: ThinQR) -> None:
+        """Recompute each inaccurate length ‖P_S^⊥X_j‖ by projecting X_j off the selected columns S.
+
+        A column in the span of S gets the length zero.
+        """
+        self.measured[qr.index] = 0
+        stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
+        if len(stale):
+            fresh = measure(qr, stale)
+            self.squares[stale] = self.measured[stale] = np.where(fresh.outside, fresh.length, 0) ** 2
+        free = self.measured > 0
+        self.scale[:] = 0
+        self.scale[free] = 1 / np.sqrt(self.squares[free])
+
+    def exclude(self, j: int) -> None:
+        """Set the length of column j to zero, so that it counts as in the span of the selected columns."""
+        self.squares[j] = self.measured[j] = self.scale[j] = 0
+
+    def weights(self, score: FloatArray) -> FloatArray:
+        """Return factors w (d,) for the error of the scores |c_j|/ρ_j.
+
+        Here c = Xᵀr are the correlations with the residual r, and ρ_j = ‖P_S^⊥X_j‖. If e bounds the error of
+        c_j/‖X_j‖ for every j, then w_j·e bounds the error of score j (see the kernel `rescale`).
+        """
+        share = self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale
+        return np.asarray(self.scale * (self.norms * (1 + share)))

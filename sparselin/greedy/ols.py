@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
-from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._selection import Callback, Lengths, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import Scores, argmax
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem

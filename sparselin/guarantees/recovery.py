@@ -152,9 +152,8 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     erc, erc_unit = (worst * _largest_norm(A @ V[:, others]) for A, V in inverses)
     beta = pseudo @ data.y
     e = data.y - data.X[:, S] @ beta
-    right, right_unit = (
-        float(np.abs(V[:, others].T @ e).max(initial=0)) + _TIES * off for V in (data.X, unit)
-    )
+    rest = (np.abs(V[:, others].T @ e) for V in (data.X, unit))
+    right, right_unit = (float(c.max(initial=0)) + _TIES * off for c in rest)
     left = (1 - erc) * sigma**2 * (1 - 2 * off) * float(np.abs(beta).min())
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))

@@ -157,9 +157,8 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
     if not len(rest):
         return gamma
     outside, m = np.append(first, rest).astype(np.intp), len(first)
-    ahead = forward_regression(
-        problem.of_columns(outside), m + min(more, len(rest)), regularizer=f, nu=nu, forced=range(m)
-    )
+    part, size = problem.of_columns(outside), m + min(more, len(rest))
+    ahead = forward_regression(part, size, regularizer=f, nu=nu, forced=range(m))
     return np.minimum(gamma, _gamma(given.reduced.of_columns(outside), ahead.support, 2 * more, pair_limit))
 
 

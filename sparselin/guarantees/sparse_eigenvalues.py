@@ -142,9 +142,8 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     most = Interval(largest, max(-high.lower, largest), high.method, rounding=8 * slack[1])
     babel = cumulative(X, k)
     coherence = float(babel[0]) if np.count_nonzero(C.diagonal()) > 1 else math.nan
-    return SparseEigenvalues(
-        k, least, most, low.support, high.support, _quotient(most, least), coherence, babel
-    )
+    condition = _quotient(most, least)
+    return SparseEigenvalues(k, least, most, low.support, high.support, condition, coherence, babel)
 
 
 def default_nodes(d: int, k: int) -> int:
@@ -191,9 +190,8 @@ def bound_below(
     if k in (d, fixed):
         return _Bounds(max(known, value - slack), value, np.sort(support), "the only set")
     if value <= known + slack:
-        return _Bounds(
-            known, value, np.sort(support), f"{known:g}, a lower bound that is attained up to rounding"
-        )
+        method = f"{known:g}, a lower bound that is attained up to rounding"
+        return _Bounds(known, value, np.sort(support), method)
     done, nodes = False, 0
     if k * d * d <= _STORE:
         value, done, nodes = kernels.search(M, k, fixed, value, 2 * slack, node_limit, support)

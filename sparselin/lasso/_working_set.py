@@ -239,7 +239,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         M = len(candidates.index)
         if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
             return None
-        lams, betas = np.concatenate([lams, run.lams]), _stack(betas, run.coef)
+        wider = np.pad(betas, ((0, 0), (0, M - betas.shape[1])))
+        lams, betas = np.concatenate([lams, run.lams]), np.concatenate([wider, run.coef])
         c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ betas.T
         first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # the first violated point
         keep = max(0, first - 2)
@@ -257,12 +258,6 @@ def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int
     places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
     return candidates.at(float(lams[keep - 1]), betas[keep - 1], P)
-
-
-def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Stack two arrays. The first one, `above`, has fewer columns, so its rows are padded with zeros."""
-    wider = np.pad(above, ((0, 0), (0, below.shape[1] - above.shape[1])))
-    return np.concatenate([wider, below])
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:

@@ -144,13 +144,10 @@ def compress(
         max_levels=check_count(max_levels, "max_levels", 1),
         held_out=held,
     )
-    reading = ReadOptions(
-        _column_names(columns, y, weights),
-        tuple(vectors.values()),
-        None if memory is None else check_count(memory, "memory", 1),
-        None if columns is None else len(columns) + 2,  # y and weights may be columns of the source
-        held > 0,
-    )
+    limit = None if memory is None else check_count(memory, "memory", 1)
+    factored = None if columns is None else len(columns) + 2  # y and weights may be columns of the source
+    names = _column_names(columns, y, weights)
+    reading = ReadOptions(names, tuple(vectors.values()), limit, factored, held > 0)
     if type(source).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from sparselin.scale.tree import run as run_tree
 

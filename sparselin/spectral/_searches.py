@@ -19,9 +19,8 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
-from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Objective, Undecided, accepted_moves, lowest_of_largest, vague_error
-from sparselin.spectral.regularizers import Growth, SetFunction, grow
+from sparselin.spectral.regularizers import Gram, Growth, SetFunction, grow
 
 Callback = Callable[[SubsetResult], object]
 Watch = Callable[[list[int]], bool]

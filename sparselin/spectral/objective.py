@@ -24,14 +24,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Selection
+from sparselin.greedy._selection import Lengths, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.spectral._gram import Gram
-from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
+from sparselin.spectral.regularizers import Gram, Growth, PowerGrowth, SetFunction, grow
 
 # If the error of tied gains exceeds this share of the unit of f (`Growth.unit`), the lowest index does not
 # decide the tie. With a larger value, it would decide between gains that are hardly known. With a smaller

@@ -15,10 +15,9 @@ from sparselin.linalg.elimination import centre
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import GreedyMaximum, IndexArray, SelectionPath, SubsetResult
-from sparselin.spectral._gram import Gram
 from sparselin.spectral._searches import Callback, FoundSet, SearchTask, extend, forward, greedy_local, local
 from sparselin.spectral.objective import Objective
-from sparselin.spectral.regularizers import SetFunction, grow
+from sparselin.spectral.regularizers import Gram, SetFunction, grow
 from sparselin.validation import Columns, check_count, check_level
 
 Variant = Literal["complete", "printed"]

@@ -252,9 +252,8 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     k = check_count(k, "k", 1, problem.d)
     response = problem.double_y
     path, supports, steps = verify_design(data, response, k, seed=rng, audit=bool(audit))
-    return summary(
-        dataclasses.replace(path, fit=problem.design.fit(problem.names)), supports, steps, bool(audit)
-    )
+    named = dataclasses.replace(path, fit=problem.design.fit(problem.names))
+    return summary(named, supports, steps, bool(audit))
 
 
 def summary(

@@ -7,6 +7,7 @@ f(S + x) − f(S), x ∉ S, is written f(x | S). Each function has a module, whi
 its gains are computed while S grows.
 """
 
+from sparselin.spectral.regularizers.base import Gram as Gram
 from sparselin.spectral.regularizers.base import Growth as Growth
 from sparselin.spectral.regularizers.base import PlainGrowth as PlainGrowth
 from sparselin.spectral.regularizers.base import SetFunction as SetFunction

@@ -23,8 +23,7 @@ from sparselin._kernels.linear_algebra import extend
 from sparselin.problem.errors import EPS
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral._gram import Gram
-from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error
+from sparselin.spectral.regularizers.base import Gram, Growth, check_constant, gains_of, spectrum, value_error
 from sparselin.validation import check_level
 
 # A pivot is computed from X if the bound on its relative error, which also bounds the error of a gain, is

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.secular import power_sums
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral._gram import Gram
-from sparselin.spectral.regularizers.base import Growth, gains_of, spectrum, trace_error
+from sparselin.spectral.regularizers.base import Gram, Growth, gains_of, spectrum, trace_error
 from sparselin.validation import check_level
 
 

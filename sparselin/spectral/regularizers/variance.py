@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral._gram import Gram
-from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, value_error
+from sparselin.spectral.regularizers.base import Gram, Growth, check_constant, gains_of, value_error
 from sparselin.validation import check_indices
 
 
