@@ -63,9 +63,8 @@ class SequentialAttention:
     warm_up : the length of the warm-up: a share of all steps (the authors take 0.1), or an integer number of
         steps.
     steps_per_phase : the number of steps of each phase; by default `fit` divides its steps equally.
-    schedule : a function that makes a `Schedule` from the number of steps, for example with the options of
-        `schedule.equal_phases`. It replaces `features_per_step` and `warm_up`. If a phase has no steps, its
-        units are drawn from `rng`.
+    schedule : a function that makes a `Schedule` from the number of steps. It replaces `features_per_step`
+        and `warm_up`. If a phase has no steps, its units are drawn from `rng`.
     folded : whether to multiply the weights of the first linear layer by s, which is faster than multiplying
         x by s; "auto" does so if it is possible (see `apply_mask`).
     reset_moments : whether the optimiser's state is reset after each phase. The authors do not reset it.

@@ -62,51 +62,26 @@ def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
     return (*sizes[:-1], k - sum(sizes[:-1])) if sizes else ()
 
 
-def equal_phases(
-    k: int,
-    features_per_step: PerStep,
-    steps: int,
-    warm_up: float,
-    *,
-    first_at_random: bool = False,
-    last_wasted: bool = False,
-    counts_features: bool = False,
-) -> Schedule:
+def equal_phases(k: int, features_per_step: PerStep, steps: int, warm_up: float) -> Schedule:
     """Return a schedule of `steps` steps: a warm-up, then phases of equal length up to rounding.
 
-    The three switches reproduce the released code of *Sequential Attention*. Let p phases select units. Then
-    p − 1 phases are trained if only `first_at_random` is set, p + 1 if only `last_wasted` is set, and p if
-    both are set.
-
     warm_up : the number of steps of the warm-up if an integer, otherwise its share of `steps`, below 1.
-    first_at_random : the first phase has no step: its units are drawn at random when the warm-up ends.
-    last_wasted : the released code trains one more phase after the last selection. `steps` includes the steps
-        of this phase, but the schedule ends before it.
-    counts_features : phase i = 0, 1, … selects units only if i is at least the number of *units* selected
-        before the phase. So with m units at a time only the phases 0, m, 2m, … select units, and about k/m
-        units are selected instead of k.
 
-    Raises ValueError if a phase has no step, except the first one with `first_at_random`.
+    Raises ValueError if a phase has no step.
 
-    >>> equal_phases(6, 2, 40, 0.1, first_at_random=True, last_wasted=True)
-    Schedule(warm_up=4, ends=(4, 16, 28), sizes=(2, 2, 2))
-    >>> equal_phases(6, 2, 40, 0.1, first_at_random=True, last_wasted=True, counts_features=True)
-    Schedule(warm_up=4, ends=(4, 28), sizes=(2, 2))
+    >>> equal_phases(6, 2, 40, 0.1)
+    Schedule(warm_up=4, ends=(16, 28, 40), sizes=(2, 2, 2))
     """
     sizes = sizes_of(k, features_per_step)
     first, share = _warm_up(warm_up)
     first += math.floor(share * steps)
     rest, p = steps - first, len(sizes)
-    trained = p - first_at_random + last_wasted
-    if rest < trained:
+    if rest < p:
         raise ValueError(
-            f"{trained} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take "
+            f"{p} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take "
             "more epochs, smaller batches, or more features_per_step"
         )
-    picking = [sum(sizes[:t]) for t in range(p)] if counts_features else range(p)
-    picking = [phase for phase in picking if phase < p]
-    ends = (first + (phase + 1 - first_at_random) * rest // max(trained, 1) for phase in picking)
-    return Schedule(first, tuple(ends), sizes[: len(picking)])
+    return Schedule(first, tuple(first + (phase + 1) * rest // p for phase in range(p)), sizes)
 
 
 def fixed_phases(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: float) -> Schedule:

@@ -1,5 +1,6 @@
 """Tests of the schedule of Sequential Attention, with each defect of the released code separately."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -8,11 +9,10 @@ import pytest
 import torch
 from refusals import refuses
 
+from proofs_checks.experiments.networks.released import CORRECTED, Switches
 from sparselin.neural import SequentialAttention, mlp, schedule
 from sparselin.neural.schedule import equal_phases
 from sparselin.neural.training import seeded
-
-DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
 
 
 def by_steps(k, m, steps):
@@ -31,7 +31,7 @@ def by_steps(k, m, steps):
 @pytest.mark.parametrize("steps", [300, 1234])
 @pytest.mark.parametrize(("k", "m"), [(50, 1), (50, 5), (64, 2), (64, 8), (64, 32), (64, 64), (6, 3)])
 def test_all_defects_are_the_released_rule(k, m, steps):
-    plan = equal_phases(k, m, steps, 0.1, **DEFECTS)
+    plan = Switches().schedule(k, m, steps)
     expected = by_steps(k, m, steps)
     assert plan.sizes == tuple(size for _, size in expected)
     # steps are rounded down twice here, up once there: they differ by less than 3
@@ -41,7 +41,7 @@ def test_all_defects_are_the_released_rule(k, m, steps):
 def test_one_more_phase_is_wasted_or_the_first_is_drawn():
     """Both by themselves; the doctests have both together, and several features at a time."""
     for switch, lengths, steps in (("last_wasted", [22, 23, 22], 77), ("first_at_random", [0, 45, 45], 100)):
-        plan = equal_phases(3, 1, 100, 0.1, **{switch: True})
+        plan = dataclasses.replace(CORRECTED, **{switch: True}).schedule(3, 1, 100)
         assert [plan.length(t) for t in range(3)] == lengths
         assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
 
@@ -49,7 +49,9 @@ def test_one_more_phase_is_wasted_or_the_first_is_drawn():
 def test_phases_that_have_no_step_are_named():
     assert schedule.sizes_of(64, "double") == (1, 2, 4, 8, 16, 32, 1)
     assert schedule.sizes_of(0, "double") == schedule.sizes_of(0, 3) == ()
-    assert equal_phases(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
+    with_a_random_pick = dataclasses.replace(CORRECTED, first_at_random=True)
+    assert with_a_random_pick.schedule(3, 1, 2).ends == (0, 1, 2)
+    refuses("2 phases need a step each; got 1 steps", with_a_random_pick.schedule, 3, 1, 1)
     refuses("3 phases need a step each; got 2 steps", equal_phases, 3, 1, 2, 0)
     refuses("warm_up must be", equal_phases, 2, 1, 100, 1.0)
     refuses("features_per_step", schedule.sizes_of, 3, "triple")
@@ -73,7 +75,8 @@ def test_units_of_a_phase_without_steps_are_drawn(warm_up):
         return selector(3, plan, rng).fit([BATCH], 60)
 
     def plan(steps):
-        return equal_phases(3, 1, steps, warm_up, first_at_random=True)
+        trained = equal_phases(2, 1, steps, warm_up)
+        return schedule.Schedule(trained.warm_up, (trained.warm_up, *trained.ends), (1, 1, 1))
 
     paths = [run(rng) for rng in range(8)]
     assert len({path.order[0] for path in paths}) >= 3

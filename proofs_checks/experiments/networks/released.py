@@ -28,7 +28,7 @@ from torch.nn import functional as F
 
 from proofs_checks.experiments.networks.protocol import Sets
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.schedule import PerStep, Schedule, equal_phases
+from sparselin.neural.schedule import PerStep, Schedule, equal_phases, sizes_of
 from sparselin.neural.training import Rows, backward, cross_entropy, seeded
 from sparselin.results import IndexArray
 
@@ -103,12 +103,28 @@ class Switches:
     drop_remainder: bool = True
 
     def schedule(self, k: int, features_per_step: PerStep, steps: int) -> Schedule:
-        """Return the schedule of a training: in which steps features are picked, and how many in each of
-        them.
+        """Return the schedule of a training of `steps` steps: when features are picked, and how many.
+
+        Let p phases pick features. Then p − 1 phases are trained if only `first_at_random` is set, p + 1 if
+        only `last_wasted` is set, and p if both are set. A phase without a step picks at random, at the end
+        of the warm-up. `steps` includes a last phase that is wasted, but the schedule ends before it. With
+        `counts_features` phase i = 0, 1, … picks only if i is at least the number of *features* picked before
+        it. So with m features at a time only the phases 0, m, 2m, … pick, about k/m features in place of k.
+
+        Raises ValueError if a trained phase has no step.
+
+        >>> AS_RELEASED.schedule(6, 2, 40)
+        Schedule(warm_up=4, ends=(4, 28), sizes=(2, 2))
+        >>> dataclasses.replace(AS_RELEASED, counts_features=False).schedule(6, 2, 40)
+        Schedule(warm_up=4, ends=(4, 16, 28), sizes=(2, 2, 2))
         """
-        names = ("first_at_random", "last_wasted", "counts_features")
-        defects = {name: getattr(self, name) for name in names}
-        return equal_phases(k, features_per_step, steps, WARM_UP, **defects)
+        sizes = sizes_of(k, features_per_step)
+        p = len(sizes)
+        trained = equal_phases(p - self.first_at_random + self.last_wasted, 1, steps, WARM_UP)
+        ends = (*[trained.warm_up] * self.first_at_random, *trained.ends)
+        picking = [sum(sizes[:t]) for t in range(p)] if self.counts_features else range(p)
+        picking = [phase for phase in picking if phase < p]
+        return Schedule(trained.warm_up, tuple(ends[phase] for phase in picking), sizes[: len(picking)])
 
 
 AS_RELEASED = Switches()
