@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
+import operator
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
@@ -213,45 +214,57 @@ class Named(Result):
         return columns if coef is None else (*columns, Column("coefficient", "coefficient", coef))
 
 
+class Supported(Named):
+    """The base class of results about the features in `support`, whose number is the length of the result."""
+
+    support: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def support_names(self) -> tuple[str, ...]:
+        """The names of `support`."""
+        return self._names_of(self.support)
+
+
+def _of_fit(name: str, doc: str) -> Any:
+    """Return a property of a path that is the field of this name of its `fit`."""
+    return property(operator.attrgetter(f"fit.{name}"), doc=doc)
+
+
 class FittedPath(Named):
     """The base class of paths of models; the fields of their `fit` are properties of the path."""
 
     fit: Fit
+    n_features: int = _of_fit("n_features", "d, the number of features.")
+    names: Names = _of_fit("names", "The d names of the features, or None.")
+    with_intercept: bool = _of_fit("with_intercept", "True if the path has an intercept.")
+    standardized: bool = _of_fit("standardized", "True if the columns were standardized.")
+    positive: bool = _of_fit(
+        "positive", "True if the coefficients must be nonnegative, except those of forced features."
+    )
+    loss: str = _of_fit("loss", 'The loss that the models minimise: "squared", "logistic" or "poisson".')
+    classes: tuple[Any, ...] = _of_fit(
+        "classes", "The two labels in sorted order for the logistic loss, otherwise ()."
+    )
+
+
+class WithSquares(FittedPath):
+    """The base class of paths with a residual norm for each model; its square may also be a deviance."""
+
+    residual_norm: FloatArray
 
     @property
-    def n_features(self) -> int:
-        """d, the number of features."""
-        return self.fit.n_features
+    def r2_path(self) -> FloatArray:
+        """(t + 1,) R² after 0, …, t steps: 1 − ‖r_j‖²/‖r_0‖², or 0 if r_0 = 0; D² for other losses."""
+        norms = self.residual_norm
+        return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
 
     @property
-    def names(self) -> Names:
-        """The d names of the features, or None."""
-        return self.fit.names
-
-    @property
-    def with_intercept(self) -> bool:
-        """True if the path has an intercept."""
-        return self.fit.with_intercept
-
-    @property
-    def standardized(self) -> bool:
-        """True if the columns were standardized."""
-        return self.fit.standardized
-
-    @property
-    def positive(self) -> bool:
-        """True if the coefficients must be nonnegative, except those of forced features."""
-        return self.fit.positive
-
-    @property
-    def loss(self) -> str:
-        """The loss that the models minimise: "squared", "logistic" or "poisson"."""
-        return self.fit.loss
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The two labels in sorted order for the logistic loss, otherwise ()."""
-        return self.fit.classes
+    def r2(self) -> float:
+        """R² of the last model; with an intercept it refers to y − ȳ. For other losses this is D²."""
+        return float(self.r2_path[-1])
 
 
 def dense(inner: FloatArray, features: IndexArray, d: int) -> FloatArray:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
+from sparselin.results.base import Fit, FloatArray, IndexArray, Status, WithSquares, combine, result
 from sparselin.results.display import Column, Table, list_names
 from sparselin.results.generalized import means, note_on_end
 
 
 @result
-class GroupPath(FittedPath):
+class GroupPath(WithSquares):
     """The groups of features in the order in which OMP selected them, for q outputs.
 
     The length is the number of groups. S_j denotes the columns of the first j of the t selected groups, and
@@ -84,17 +84,6 @@ class GroupPath(FittedPath):
 
     def __len__(self) -> int:
         return len(self.order)
-
-    @property
-    def r2_path(self) -> FloatArray:
-        """(t + 1,) R² = 1 − ‖R_j‖_F²/‖R_0‖_F² with the first 0, …, t groups; for other losses this is D²."""
-        norms = self.residual_norm
-        return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
-
-    @property
-    def r2(self) -> float:
-        """R², or D² for other losses, with all selected groups."""
-        return float(self.r2_path[-1])
 
     def features_at(self, t: int) -> IndexArray:
         """Return the columns of the first t groups, 0 ≤ t ≤ len(order)."""

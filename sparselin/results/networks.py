@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, Supported, result
 from sparselin.results.display import Column, Table, list_names, number
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -289,8 +289,7 @@ class AttentionPath(Named):
         grouped = self.n_units < self.n_features
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.order),
-            Column("name", "name", self._names_of(self.order)),
+            *self._features(self.order),
             Column("forced", "forced" if forced.any() else None, forced),
             Column("phase", "phase", self.phase),
             Column("attention", "attention", picked[0]),
@@ -303,7 +302,7 @@ class AttentionPath(Named):
 
 
 @result
-class FeatureRanking(Named):
+class FeatureRanking(Supported):
     """A ranking of k of d features, and the score that the method gives each feature.
 
     Attributes
@@ -333,14 +332,6 @@ class FeatureRanking(Named):
     status: Status
     n_features: int
     names: Names
-
-    def __len__(self) -> int:
-        return len(self.support)
-
-    @property
-    def support_names(self) -> tuple[str, ...]:
-        """The names of `support`."""
-        return self._names_of(self.support)
 
     @property
     def duplicates(self) -> tuple[tuple[int, int], ...]:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import base
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, result
 from sparselin.results.display import Column, Table, list_names
 
 
 @result
-class Steps(FittedPath):
+class Steps(base.Supported, FittedPath):
     """The base class of paths that select one feature at a time, with a model after each selection."""
 
     support: IndexArray
@@ -26,14 +26,6 @@ class Steps(FittedPath):
     def intercept(self) -> float:
         """The intercept of the final model; 0.0 if the model has no intercept."""
         return self.intercept_at(len(self))
-
-    def __len__(self) -> int:
-        return len(self.support)
-
-    @property
-    def support_names(self) -> tuple[str, ...]:
-        """The names of `support`."""
-        return self._names_of(self.support)
 
     @property
     def coef(self) -> FloatArray:
@@ -82,7 +74,7 @@ class Steps(FittedPath):
 
 
 @result
-class SelectionPath(Steps):
+class SelectionPath(Steps, base.WithSquares):
     """The features in the order in which a greedy method selected them; the length is their number.
 
     Of d features t were selected. S_j denotes the first j selected features, r_j = P_{S_j}^⊥ y is the
@@ -137,17 +129,6 @@ class SelectionPath(Steps):
     status: Status
     fit: Fit
 
-    @property
-    def r2_path(self) -> FloatArray:
-        """(t + 1,) R² with the first 0, …, t features: 1 − ‖r_j‖²/‖r_0‖², or 0 if r_0 = 0."""
-        norms = self.residual_norm
-        return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
-
-    @property
-    def r2(self) -> float:
-        """R² with all features of `support`; with an intercept it refers to y − ȳ."""
-        return float(self.r2_path[-1])
-
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
         """Predict the response (m,) for X (m, d) by the model on the first t selected features.
 
@@ -158,7 +139,7 @@ class SelectionPath(Steps):
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)
-        return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
+        return base.combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
     def _headline(self) -> str:
         return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import base
-from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, combine, result
+from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, result
 from sparselin.results.display import Column, Table, number, plural, short
 
 _VOID = (
@@ -18,7 +18,7 @@ _VOID = (
 
 
 @result
-class SubsetResult(Named):
+class SubsetResult(base.Supported):
     """A set S of t features and its value g(S) = R²(S) + ν·f(S), where R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖².
 
     With an intercept R² refers to y − ȳ: it is 1 − ‖r‖²/‖y − ȳ‖².
@@ -66,14 +66,6 @@ class SubsetResult(Named):
         """Return the coefficients as a vector (d,), zero off the support."""
         return base.dense(self.coef, self.support, self.n_features)
 
-    def __len__(self) -> int:
-        return len(self.support)
-
-    @property
-    def support_names(self) -> tuple[str, ...]:
-        """The names of `support`."""
-        return self._names_of(self.support)
-
     def predict(self, X: Any) -> FloatArray:
         """Predict the response (m,) for X (m, d): intercept + X_S·coef, where S is the selected set.
 
@@ -81,7 +73,7 @@ class SubsetResult(Named):
         Raises ValueError if X has another shape or lacks such a column, or if a column of S holds NaN or
         infinity.
         """
-        return combine(X, self.support, self.coef, self.intercept, self.n_features, self.names)
+        return base.combine(X, self.support, self.coef, self.intercept, self.n_features, self.names)
 
     @property
     def _plain(self) -> bool:
