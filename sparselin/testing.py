@@ -74,8 +74,7 @@ def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.Se
     >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)
     (array([[2., 1.]]), array([1.]))
     """
-    if not 0 < check_real(margin, "margin") < 1:
-        raise ValueError(f"margin must be in (0, 1); got {margin}")
+    check_real(margin, "margin", lambda share: 0 < share < 1, "in (0, 1)")
     check_count(max_n, "max_n", 1)
     check_count(max_d, "max_d", 1)
     return _margin_strategy(margin, max_n, max_d)

@@ -127,8 +127,7 @@ def rate(
     """
     N = check_count(N, "N", 1)
     seed = check_count(seed, "seed", 0, np.inf)
-    if not 0 < check_real(confidence, "confidence") < 1:
-        raise ValueError(f"confidence must be in (0, 1); got {confidence}")
+    check_real(confidence, "confidence", lambda level: 0 < level < 1, "in (0, 1)")
     name, draw = _source(ensemble, seed)
     holds = _of_design(claim)
     held = skipped = 0

@@ -87,7 +87,7 @@ def ar1(n: int, d: int, rng: Generator, *, rho: float = 0.9) -> FloatArray:
     >>> np.round(X.T @ X, 1)[0]
     array([1. , 0.9, 0.8])
     """
-    rho = _within(rho, "rho", "in (−1, 1)", lambda value: -1 < value < 1)
+    rho = check_real(rho, "rho", lambda value: -1 < value < 1, "in (−1, 1)")
     X = rng.standard_normal((n, d))
     X[:, 1:] *= np.sqrt(1 - rho**2)
     for j in range(1, d):
@@ -106,7 +106,7 @@ def equicorrelated(n: int, d: int, rng: Generator, *, rho: float = 0.5) -> Float
     >>> np.round(X.T @ X, 1)[0]
     array([1. , 0.5, 0.5])
     """
-    rho = _within(rho, "rho", "in [0, 1)", lambda value: 0 <= value < 1)
+    rho = check_real(rho, "rho", lambda value: 0 <= value < 1, "in [0, 1)")
     common = rng.standard_normal((n, 1))
     X = np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d))
     return unit(X)
@@ -138,7 +138,7 @@ def partial_dft(n: int, d: int, rng: Generator, *, oversampling: float = 4.0) ->
     >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
     array([1. , 0.6, 0. ])
     """
-    oversampling = _within(oversampling, "oversampling", "at least 1", lambda value: value >= 1)
+    oversampling = check_real(oversampling, "oversampling", lambda value: value >= 1, "at least 1")
     X = np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1)))
     return unit(X)
 
@@ -237,7 +237,7 @@ def ill_conditioned(n: int, d: int, rng: Generator, *, kappa: float | None = Non
     True
     """
     kappa = 10 ** rng.uniform(6, 8) if kappa is None else kappa
-    kappa = _within(kappa, "kappa", "in [1, 1e14]", lambda value: 1 <= value <= 1e14)
+    kappa = check_real(kappa, "kappa", lambda value: 1 <= value <= 1e14, "in [1, 1e14]")
     m = min(n, d)
     U, V = (np.linalg.qr(rng.standard_normal((rows, m)))[0] for rows in (n, d))
     return unit(U * np.geomspace(1, 1 / kappa, m) @ V.T)
@@ -253,7 +253,7 @@ def heavy_tails(n: int, d: int, rng: Generator, *, df: float = 2.0) -> FloatArra
     >>> float(np.abs(X).max()) > 0.9
     True
     """
-    df = _within(df, "df", "at least 1", lambda value: value >= 1)
+    df = check_real(df, "df", lambda value: value >= 1, "at least 1")
     return unit(rng.standard_t(df, (n, d)))
 
 
@@ -269,14 +269,6 @@ def sparse_signal(
     (array([17, 24]), array([-1., -1.]), array([-1., -1.]))
     """
     return gaussian(n, d, rng, y="signal", k=k, snr=snr)
-
-
-def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:
-    """Check that value is a finite number for which `holds` is true, and return it as a float."""
-    number = check_real(value, name)
-    if not holds(number):
-        raise ValueError(f"{name} must be {expected}; got {value}")
-    return number
 
 
 def unit(X: FloatArray) -> FloatArray:

@@ -213,7 +213,5 @@ def _most_frequent(frequencies: FloatArray) -> IndexArray:
 
 def check_threshold(threshold: float) -> float:
     """Check that the threshold τ is in (1/2, 1] and return it."""
-    tau = check_real(threshold, "threshold")
-    if not 0.5 < tau <= 1:
-        raise ValueError(f"threshold must be in (1/2, 1], because the bound holds only there; got {tau}")
-    return tau
+    words = "in (1/2, 1], because the bound holds only there"
+    return check_real(threshold, "threshold", lambda tau: 0.5 < tau <= 1, words)

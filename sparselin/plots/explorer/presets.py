@@ -19,14 +19,11 @@ class Preset(NamedTuple):
     answer: str
 
 
-def _preset(entry: dict[str, str]) -> Preset:
-    """Return a preset from an entry of presets.toml."""
-    state = of_address(entry.pop("state"))
-    return Preset(state=state, **entry)
-
-
 with (Path(__file__).parent / "presets.toml").open("rb") as _file:
-    PRESETS = {name: _preset(entry) for name, entry in tomllib.load(_file).items()}
+    PRESETS = {
+        name: Preset(state=of_address(entry.pop("state")), **entry)
+        for name, entry in tomllib.load(_file).items()
+    }
 
 
 def state_of(query: str) -> State:
