@@ -66,11 +66,9 @@ class Finder:
         active = tuple(i for i, u_i in zip(T, u, strict=True) if u_i > 0)
         b = times(self.Xt, Zu)
         if claim == "sequential_lasso" and pick not in active:
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: its |c| is λ*, but just below λ* it decreases at "
-                f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ with only {active} in the model, "
-                "which is A(S)"
-            )
+            share = f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ"
+            why = f"its |c| is λ*, but just below λ* it decreases at {share} with only {active}"
+            raise _refutation(S, pick, f"{why} in the model, which is A(S)")
         proof = StepCertificate(
             selected=S,
             pick=pick,
@@ -98,7 +96,7 @@ class Finder:
         T = tuple(j for j in off if c[j] ** 2 == lam_squared * self.squares[j])
         if pick not in T:
             fault = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
-            raise _refuted(S, pick, f"with coefficients ≥ 0 its correlation is {fault}")
+            raise _refutation(S, pick, f"with coefficients ≥ 0 its correlation is {fault}")
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
@@ -111,19 +109,16 @@ class Finder:
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
         columns = [self._orthogonalise(S[: t + 1]) for t in range(len(S))]
-        left = [sum((x * x for x in self.X_column(j)), fmpq(0)) for j in range(self.d)]
+        left = [fmpq(square) for square in self.numbers.square_lengths()]
         for _, b, square in columns:
             left = [w - b_j * b_j / square for w, b_j in zip(left, b, strict=True)]
         off = [j for j in range(self.d) if j not in S]
         gains = {j: c[j] ** 2 / left[j] for j in off if left[j] != 0}
-        largest = max(gains.values(), default=fmpq(0))
-        if largest == 0:
-            raise _refuted(S, pick, "no column decreases ‖r‖²; all are orthogonal to r")
-        T = tuple(j for j, gain in gains.items() if gain == largest)
+        largest, T = _largest(gains, S, pick, "no column decreases ‖r‖²; all are orthogonal to r")
         y_unit = (self.numbers.coef_unit * self.numbers.x_unit) ** 2
         if pick not in T:
             own, most = (float(q / y_unit) for q in fractions([gains.get(pick, fmpq(0)), largest]))
-            raise _refuted(S, pick, f"it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}")
+            raise _refutation(S, pick, f"it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}")
         return OlsStep(
             selected=S,
             pick=pick,
@@ -163,10 +158,6 @@ class Finder:
                 return
             step = min(waits)
             tau, s = tau + step, [s_j + step * v for s_j, v in zip(s, c, strict=True)]
-
-    def X_column(self, j: int) -> Vector:
-        """Return the column X_j as a list."""
-        return [self.X[i, j] for i in self.rows]
 
     def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
         """Project the last column of S off the other columns of S.
@@ -213,19 +204,17 @@ class Finder:
         Raises ValueError if the pick is not in T.
         """
         ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
-        largest = max(ratios.values(), default=fmpq(0))
-        if largest == 0:
-            raise _refuted(S, pick, "λ* is 0; the residual is orthogonal to every column")
-        T = tuple(j for j, ratio in ratios.items() if ratio == largest)
+        largest, T = _largest(ratios, S, pick, "λ* is 0; the residual is orthogonal to every column")
         if pick not in T:
             own = ratios.get(pick, fmpq(0))
             sizes = [root_bounds(q / self.numbers.lam_unit)[0] for q in fractions([own, largest])]
-            raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: its correlation is {float(sizes[0]):.17g}, but λ* is "
-                f"{float(sizes[1]):.17g} at {T}, 1 − c²/λ*² being {_float(1 - own / largest):.3g}. "
+            why = (
+                f"its correlation is {float(sizes[0]):.17g}, but λ* is {float(sizes[1]):.17g} at {T}, "
+                f"1 − c²/λ*² being {_float(1 - own / largest):.3g}. "
                 "(Pass normalized=True for a path on unit columns, a weighted Problem for one with weights, "
                 'claim="nonnegative_omp" for one with positive=True.)'
             )
+            raise _refutation(S, pick, why)
         return largest, T
 
     def _direction(
@@ -238,8 +227,8 @@ class Finder:
         S, T : the features before the pick, and the tied features.
         signs, size : the signs and the moduli of the correlations of the tied features.
         """
-        X_T = block(self.X, self.rows, T)
-        signed = X_T * diagonal(signs)
+        columns = [s * self.X[i, j] for i in self.rows for j, s in zip(T, signs, strict=True)]
+        signed = fmpq_mat(len(self.rows), len(T), columns)
         shift, Z = self._project(S, signed)
         H = Z.transpose() * Z
         u, duals = largest_support(H, size, *nonnegative_least_squares(H, size))
@@ -270,8 +259,16 @@ class Finder:
         return _shorten(fractions([min(bounds)])[0])
 
 
-def _refuted(S: Indices, pick: int, why: str) -> ValueError:
+def _refutation(S: Indices, pick: int, why: str) -> ValueError:
     return ValueError(f"{step_name(S)}: {pick} is refuted: {why}")
+
+
+def _largest(ratios: dict[int, Any], S: Indices, pick: int, none: str) -> tuple[Any, Indices]:
+    """Return the largest ratio and the features that attain it; refuse the pick, with `none`, if it is 0."""
+    largest = max(ratios.values(), default=fmpq(0))
+    if largest == 0:
+        raise _refutation(S, pick, none)
+    return largest, tuple(j for j, ratio in ratios.items() if ratio == largest)
 
 
 def _shorten(tau: Fraction) -> Fraction:
@@ -297,11 +294,6 @@ def column(v: Sequence[Any]) -> Matrix:
 def block(M: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Return the submatrix of M with these rows and columns."""
     return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
-
-
-def diagonal(v: Sequence[Any]) -> Matrix:
-    """Return the square matrix with v on its diagonal."""
-    return fmpq_mat(len(v), len(v), [v[i] if i == j else 0 for i in range(len(v)) for j in range(len(v))])
 
 
 def times(M: Matrix, v: Sequence[Any]) -> Vector:

@@ -49,22 +49,20 @@ class Verification:
         return self.holds
 
 
-def form_fault(
-    n: int, d: int, *, sha256: Any, shape: Any, normalized: Any, claim: Any, forced: Any, steps: Any
-) -> str:
+def form_fault(given: Any, n: int, d: int) -> str:
     """Return the first fault in the fields of a certificate for X (n, d), or "" if there is none."""
-    if not (are_integers(shape, 2) and shape == (n, d)):
+    claim, steps, S = given.claim, given.steps, given.forced
+    if not (are_integers(given.shape, 2) and given.shape == (n, d)):
         return f"`shape` must be that of X, {(n, d)}"
     if not (type(claim) is str and claim in CLAIMS):
         return f"`claim` must be one of {tuple(CLAIMS)}"
-    if not (type(normalized) is bool and type(sha256) is str):
+    if not (type(given.normalized) is bool and type(given.sha256) is str):
         return "`normalized` must be True or False, and `sha256` a string"
-    if not are_features(forced, d):
+    if not are_features(S, d):
         return "`forced` must be a tuple of distinct features"
     kind = CLAIMS[claim]
     if not (type(steps) is tuple and all(type(step) is kind for step in steps)):
         return f"`steps` must be a tuple of {kind.__name__}"
-    S = forced
     for step in steps:
         if fault := _fault(step, S, n, d, claim):
             return f"{step_name(S)}: {fault}"

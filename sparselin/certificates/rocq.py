@@ -105,20 +105,13 @@ def fractions(values: FloatArray) -> list[Fraction]:
     return [Fraction(value) for value in values.ravel().tolist()]
 
 
-def write(
-    filename: str | Path,
-    X: FloatArray,
-    y: FloatArray,
-    claim: str,
-    forced: Indices,
-    steps: Sequence[StepCertificate],
-) -> None:
-    """Write the file for Rocq, and read X and y from it again.
+def write(filename: str | Path, text: str, X: FloatArray, y: FloatArray) -> None:
+    """Write the file for Rocq, the text of `document`, and read X and y from it again.
 
     Raises RuntimeError if the numbers read are not those of X and y.
     """
     path = Path(filename)
-    path.write_text(document(X, y, claim, forced, steps), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     if read(path.read_text(encoding="utf-8"))[1:] != (fractions(X.T), fractions(y)):
         raise RuntimeError(f"{path} was not written correctly: its literals are not those of X and y")
 
