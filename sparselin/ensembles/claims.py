@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -206,7 +207,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
     changed = True
     while changed and left > 0:
         changed = False
-        for candidates in (_fewer_columns, _fewer_rows, _rounder, _fewer_entries):
+        for candidates in (partial(_fewer, 1), partial(_fewer, 0), _rounder, _fewer_entries):
             place = 0
             while left > 0 and (candidate := candidates(best, place)) is not None:
                 if candidate.X.size and not _same(candidate, best) and fails(candidate):
@@ -216,18 +217,16 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
     return best
 
 
-def _fewer_columns(design: Design, place: int) -> Design | None:
-    """Return the design without column d − 1 − place; None if there is no such column, or only one."""
-    d = design.X.shape[1]
-    return None if place >= d or d == 1 else Design(np.delete(design.X, d - 1 - place, axis=1), design.y)
+def _fewer(axis: int, design: Design, place: int) -> Design | None:
+    """Return the design without a row (axis 0) or column (axis 1), counted by `place` from the last one.
 
-
-def _fewer_rows(design: Design, place: int) -> Design | None:
-    """Return the design without row n − 1 − place; None if there is no such row, or only one."""
-    n = len(design.y)
-    if place >= n or n == 1:
+    Returns None if there is no such row or column, or only one.
+    """
+    last = design.X.shape[axis] - 1
+    if not 0 < last >= place:
         return None
-    return Design(np.delete(design.X, n - 1 - place, axis=0), np.delete(design.y, n - 1 - place))
+    X = np.delete(design.X, last - place, axis)
+    return Design(X, design.y if axis else np.delete(design.y, last - place))
 
 
 def _rounder(design: Design, place: int) -> Design | None:

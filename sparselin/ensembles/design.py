@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from sparselin.validation import FloatArray, IndexArray, check_count, check_finite, check_real
 
 # a name of RESPONSES, or a function of (X, rng) that returns y (n,), or (y, β)
-Response: TypeAlias = str | Callable[[FloatArray, np.random.Generator], Any]
+Response: TypeAlias = str | Callable[[FloatArray, Generator], Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +55,7 @@ class Design:
 
 
 def respond(
-    X: FloatArray,
-    rng: np.random.Generator,
-    y: Response,
-    k: int | None,
-    snr: float | None,
-    own: Mapping[str, FloatArray] = MappingProxyType({}),
+    X: FloatArray, rng: Generator, y: Response, k: int | None, snr: float | None, own: dict[str, FloatArray]
 ) -> Design:
     """Draw the response of a design X by the rule `y`, a name or a function, and return the `Design`.
 
@@ -82,19 +77,19 @@ def respond(
     return _from_function(X, y(X, rng))
 
 
-def _noise(X: FloatArray, rng: np.random.Generator) -> Design:
+def _noise(X: FloatArray, rng: Generator) -> Design:
     noise = rng.standard_normal(len(X))
     return Design(X, noise.copy(), np.zeros(X.shape[1]), noise)
 
 
-def _generic(X: FloatArray, rng: np.random.Generator) -> Design:
+def _generic(X: FloatArray, rng: Generator) -> Design:
     if rng.random() < 0.5:
         return _noise(X, rng)
     s = 1 + int(rng.integers(min(8, X.shape[1])))
     return _signal(X, rng.standard_normal(s), 10 ** rng.uniform(0, 3), rng)
 
 
-def _tying(X: FloatArray, rng: np.random.Generator) -> Design:
+def _tying(X: FloatArray, rng: Generator) -> Design:
     n, d = X.shape
     if rng.random() < 0.75:
         y = rng.choice([-1.0, 1.0], n) * (rng.random(n) < rng.uniform(0.2, 1))
@@ -111,9 +106,7 @@ def _tying(X: FloatArray, rng: np.random.Generator) -> Design:
     return Design(X, y, coef, noise)
 
 
-def _equal_signal(
-    X: FloatArray, rng: np.random.Generator, k: int | None = None, snr: float | None = None
-) -> Design:
+def _equal_signal(X: FloatArray, rng: Generator, k: int | None = None, snr: float | None = None) -> Design:
     nonzero = int(X.any(axis=0).sum())
     k = min(5, nonzero) if k is None else check_count(k, "k", 1, nonzero)
     snr = 10.0 if snr is None else snr
@@ -127,7 +120,7 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value == math.inf)
 
 
-def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: np.random.Generator) -> Design:
+def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: Generator) -> Design:
     """Draw y = Xβ + noise with ‖Xβ‖ = snr·‖noise‖; β has the values `beta` on random nonzero columns."""
     J = np.flatnonzero(X.any(axis=0))
     S = J[rng.choice(len(J), min(len(beta), len(J)), replace=False)] if len(J) else J
@@ -139,7 +132,7 @@ def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: np.random.Generato
 
 
 # the names of y for every random ensemble
-RESPONSES: dict[str, Callable[[FloatArray, np.random.Generator], Design]] = {
+RESPONSES: dict[str, Callable[[FloatArray, Generator], Design]] = {
     "generic": _generic,
     "noise": _noise,
     "signal": _equal_signal,

@@ -181,13 +181,13 @@ def duplicated(
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
     # β is nonzero only on originals, not on copies; but if y is a function of X, it must see all columns
-    drawn = Design(half, half[:, 0]) if callable(y) else respond(half, rng, y, k, snr)
+    drawn = Design(half, half[:, 0]) if callable(y) else respond(half, rng, y, k, snr, {})
     copies = half[:, rng.integers(half.shape[1], size=d // 2)]
     copies[:, ::2] *= -1
     order = rng.permutation(d)
     X = np.ascontiguousarray(np.hstack([half, copies])[:, order])
     if callable(y):
-        return respond(X, rng, y, k, snr)
+        return respond(X, rng, y, k, snr, {})
     coef = None if drawn.coef is None else np.append(drawn.coef, np.zeros(d // 2))[order]
     return Design(X, drawn.y, coef, drawn.noise)
 

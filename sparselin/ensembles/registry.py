@@ -122,18 +122,12 @@ def of_random_size(
     X (n, d) and y (n,).
     """
     # a partial, not a closure: an Ensemble can be pickled and sent to another process
-    draw = functools.partial(_draw, name, family, rows, columns)
+    draw = functools.partial(_draw, name, family, (rows, columns))
     return Ensemble(name, description, draw, family=family, **properties)
 
 
-def _draw(
-    name: str,
-    family: Callable[..., Pair],
-    rows: tuple[int, int],
-    columns: tuple[int, int],
-    rng: np.random.Generator,
-) -> Design:
-    n, d = (int(rng.integers(low, high, endpoint=True)) for low, high in (rows, columns))
+def _draw(name: str, family: Callable[..., Pair], sizes: Any, rng: np.random.Generator) -> Design:
+    n, d = (int(rng.integers(low, high, endpoint=True)) for low, high in sizes)
     call = f"{name}({n}, {d}, rng)"
     try:
         drawn = family(n, d, rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -38,15 +39,14 @@ class Interval(Result):
         return number(self.upper) if self.exact else f"{number(self.lower)} to {number(self.upper)}"
 
     def _table(self) -> Table:
-        return Table(
-            (
-                Column("lower", "lower", np.array([self.lower])),
-                Column("upper", "upper", np.array([self.upper])),
-                Column("exact", "exact", [self.exact]),
-                Column("method", None, [self.method]),
-            ),
-            (self.method,),
-        )
+        return Table((*_bounds([self]), Column("method", None, [self.method])), (self.method,))
+
+
+def _bounds(found: Sequence[Interval]) -> tuple[Column, ...]:
+    """Return the columns of a table with a row for each interval: its bounds, and whether they agree."""
+    lower, upper = np.array([(interval.lower, interval.upper) for interval in found]).T
+    exact = [interval.exact for interval in found]
+    return Column("lower", "lower", lower), Column("upper", "upper", upper), Column("exact", "exact", exact)
 
 
 @result
@@ -126,9 +126,7 @@ class SparseEigenvalues(Result):
         supports = [", ".join(map(str, S.tolist())) for S in sets]
         columns = (
             Column("quantity", "quantity", ["λ_min", "λ_max", "condition number"]),
-            Column("lower", "lower", np.array([interval.lower for interval in found])),
-            Column("upper", "upper", np.array([interval.upper for interval in found])),
-            Column("exact", "exact", [interval.exact for interval in found]),
+            *_bounds(found),
             Column("support", "support", [*supports, ""]),
             Column("method", "method", [interval.method for interval in found]),
         )
