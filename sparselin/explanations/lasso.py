@@ -25,12 +25,12 @@ def explain_on_path(problem: Problem, path: CoefficientPath, j: int) -> Explanat
     Raises ValueError if the path was not computed from this problem.
     """
     if isinstance(path, FlowPath):
-        kind, symbol, intercept = "flow", "τ", path.intercept_path
+        kind, symbol = "flow", "τ"
         supports, edges, points = path.supports, [*path.tau.tolist(), path.end], np.array([0.0, *path.tau])
     else:
-        kind, symbol, intercept = "LASSO", "λ", path.intercept
+        kind, symbol = "LASSO", "λ"
         supports, edges, points = path.active[: len(path) - 1], path.knots.tolist(), path.knots
-    c, error = _correlations(problem, path, intercept, symbol, points, j)
+    c, error = _correlations(problem, path, symbol, points, j)
     intervals, step = _intervals([j in support for support in supports], edges)
     beta, forced = _coefficients(path, j), path.forced.tolist()
     nonzero = path.features[path.coef_path[step - 1] != 0]
@@ -60,16 +60,10 @@ def _coefficients(path: CoefficientPath, j: int) -> FloatArray:
 
 
 def _correlations(
-    problem: Problem,
-    path: CoefficientPath,
-    intercept: FloatArray,
-    symbol: str,
-    values: FloatArray,
-    j: int,
+    problem: Problem, path: CoefficientPath, symbol: str, values: FloatArray, j: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the correlation ⟨X_j, y − Xβ⟩ of feature j at each point of a path, and bounds on its errors.
 
-    intercept : the intercept at each point.
     symbol, values : the name of the parameter of the path, and its value at each point.
 
     Raises ValueError if R² at a point differs from the R² in the path by more than rounding. Let B = ‖y‖ +
@@ -79,6 +73,7 @@ def _correlations(
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
+    intercept = path.intercept_path if isinstance(path, FlowPath) else path.intercept
     coef = path.coef_path.astype(np.float64) / (1.0 if scale is None else scale[J].astype(np.float64))
     columns, x = problem.columns(J).astype(np.float64), problem.columns([j])[:, 0].astype(np.float64)
     y = problem.y.astype(np.float64)

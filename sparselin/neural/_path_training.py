@@ -14,6 +14,7 @@ penalty (1 − μ)λ.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -38,24 +39,23 @@ _SAME_IN_TRAINING = (
 Step = Callable[[Rows, float], None]
 
 
+@dataclasses.dataclass(eq=False)
 class PathTraining:
     """The training of a network reduced to some features: the network, its columns of X, and the steps."""
 
-    def __init__(
-        self,
-        reduced: ReducedNetwork,
-        rows: Rows,
-        validation: Rows | None,
-        loss: Loss,
-        M: float,  # infinity switches the hierarchy off, for λ = 0 only
-        settings: LassoNetSettings,
-        order: torch.Generator,
-    ) -> None:
-        self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
-        self.loss, self.M, self.order = loss, M, order
-        self.full = not rows.cuts(settings.batch_size)
+    reduced: ReducedNetwork
+    rows: Rows
+    validation: Rows | None
+    loss: Loss
+    M: float  # infinity switches the hierarchy off, for λ = 0 only
+    settings: LassoNetSettings
+    order: torch.Generator
+
+    def __post_init__(self) -> None:
+        reduced, settings = self.reduced, self.settings
+        self.full = not self.rows.cuts(settings.batch_size)
         parts = [m for m in reduced.network.modules() if m is not reduced.given]
-        self.decides = validation is not None and settings.stop_on == "validation"
+        self.decides = self.validation is not None and settings.stop_on == "validation"
         # If True, the loss that decides about stopping is also the loss of the next step.
         self.reuse = self.full and not self.decides and all(type(m) in _SAME_IN_TRAINING for m in parts)
         self.weights = [p for p in reduced.rest if p.ndim > 1]

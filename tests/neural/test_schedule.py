@@ -39,7 +39,7 @@ def test_all_defects_are_the_released_rule(k, m, steps):
 
 
 def test_one_more_phase_is_wasted_or_the_first_is_drawn():
-    """Both by themselves; the doctests have both together, and several features at a time."""
+    """Each by itself; the doctest has both together, and several features at a time."""
     for switch, lengths, steps in (("last_wasted", [22, 23, 22], 77), ("first_at_random", [0, 45, 45], 100)):
         plan = dataclasses.replace(CORRECTED, **{switch: True}).schedule(3, 1, 100)
         assert [plan.length(t) for t in range(3)] == lengths

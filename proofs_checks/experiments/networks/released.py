@@ -105,18 +105,12 @@ class Switches:
     def schedule(self, k: int, features_per_step: PerStep, steps: int) -> Schedule:
         """Return the schedule of a training of `steps` steps: when features are picked, and how many.
 
-        Let p phases pick features. Then p − 1 phases are trained if only `first_at_random` is set, p + 1 if
-        only `last_wasted` is set, and p if both are set. A phase without a step picks at random, at the end
-        of the warm-up. `steps` includes a last phase that is wasted, but the schedule ends before it. With
-        `counts_features` phase i = 0, 1, … picks only if i is at least the number of *features* picked before
-        it. So with m features at a time only the phases 0, m, 2m, … pick, about k/m features in place of k.
-
-        Raises ValueError if a trained phase has no step.
+        If p phases pick, p − `first_at_random` + `last_wasted` are trained. With `counts_features` phase i =
+        0, 1, … picks if i is at least the number of *features* picked before. So of phases of m features only
+        the phases 0, m, 2m, … pick, about k/m features in place of k.
 
         >>> AS_RELEASED.schedule(6, 2, 40)
         Schedule(warm_up=4, ends=(4, 28), sizes=(2, 2))
-        >>> dataclasses.replace(AS_RELEASED, counts_features=False).schedule(6, 2, 40)
-        Schedule(warm_up=4, ends=(4, 16, 28), sizes=(2, 2, 2))
         """
         sizes = sizes_of(k, features_per_step)
         p = len(sizes)

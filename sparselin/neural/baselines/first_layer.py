@@ -8,6 +8,7 @@ no time in training.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ def fit(
     return lbfgs(network, network.parameters(), rows, loss, where, **stop)
 
 
+@dataclasses.dataclass(eq=False)
 class Proximal:
     """Proximal Adam for the objective L(W, V) + Σ_j λ_j‖W_j‖₂ + ½·weight_decay·‖V‖².
 
@@ -55,19 +57,17 @@ class Proximal:
     ‖∇_jL‖₂ ≤ λ_j if W_j = 0. These are the KKT conditions. A row with ‖U_j‖ ≤ ηλ_j becomes exactly zero.
     """
 
-    def __init__(
-        self,
-        network: nn.Sequential,
-        rows: Rows,
-        loss: Loss,
-        plan: Plan,
-        generator: torch.Generator,
-        weight_decay: float = 0.0,
-    ) -> None:
-        self.network, self.rows, self.loss, self.plan, self.generator = network, rows, loss, plan, generator
-        first, *others = network.parameters()
+    network: nn.Sequential
+    rows: Rows
+    loss: Loss
+    plan: Plan
+    generator: torch.Generator
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        first, *others = self.network.parameters()
         self.W = first
-        self.others = torch.optim.Adam(others, plan.learning_rate, weight_decay=weight_decay)
+        self.others = torch.optim.Adam(others, self.plan.learning_rate, weight_decay=self.weight_decay)
         self.mean, self.square, self.steps = torch.zeros_like(first), 0.0, 0
 
     def run(self, level: float, free: Sequence[int] = (), where: str = "") -> Tensor:
