@@ -20,7 +20,7 @@ by_ebic = OMPSelector("ebic", max_features=10).fit(X, y)
 by_errors = OMPSelector("cv_1se", max_features=10, cv=10).fit(X, y)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-style.axes(left, "EBIC along the path", "number of features", "EBIC")
+style.picture(left, "number of features", "EBIC", "EBIC along the path")
 left.plot(by_ebic.sizes_, by_ebic.scores_, "o-", color=style.BLUE)
 k = by_ebic.k_
 words = f"first minimum: {k}\n" + "\n".join(by_ebic.get_feature_names_out())

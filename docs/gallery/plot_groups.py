@@ -32,7 +32,7 @@ names, kept = selector.get_feature_names_out(), selector.get_support()
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 plots.cross_validation(selector.cross_validation_, ax=left).set_xlabel("number of groups")
-style.axes(right, "Selected", "coefficient", "")
+style.picture(right, "coefficient", "", "Selected")
 for row, colour, shift in zip(selector.coef_[:, kept], (style.BLUE, style.ORANGE), (-0.2, 0.2), strict=True):
     right.barh(np.arange(len(names)) + shift, row, 0.4, color=colour, label=f"output {1 + (shift > 0)}")
 style.rows(right, names)

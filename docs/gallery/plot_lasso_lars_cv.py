@@ -19,7 +19,7 @@ from sparselin.plots import style
 X, y = load_diabetes(return_X_y=True)
 ours, theirs = LassoLarsCV().fit(X, y), linear_model.LassoLarsCV().fit(X, y)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-style.axes(left, "Diabetes", "α", "coefficient")
+style.picture(left, "α", "coefficient", "Diabetes")
 left.plot(theirs.alphas_, theirs.coef_path_.T, color=style.ORANGE, linewidth=4, alpha=0.5)
 left.plot(ours.alphas_, ours.coef_path_.T, color=style.BLUE, linewidth=1)
 label = f"α {theirs.alpha_:.6f}, theirs"
@@ -31,7 +31,7 @@ left.legend(frameon=False)
 rng = np.random.default_rng(33)
 counts, target = rng.integers(-1, 2, (10, 6)).astype(float), rng.integers(-3, 4, 10).astype(float)
 worst = {}
-style.axes(right, "Entries −1, 0, 1", "α", "largest correlation / α at the knots")
+style.picture(right, "α", "largest correlation / α at the knots", "Entries −1, 0, 1")
 for name, kind, look in (("theirs", linear_model.LassoLars, "s-"), ("ours", LassoLars, "o-")):
     path = kind(alpha=0.01, fit_intercept=False).fit(counts, target)
     residuals = target[:, None] - counts @ path.coef_path_

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.attention.descent import hadamard_descent
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes, axes, look, name, note, picture, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes, look, name, note, picture, pyplot
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray
 from sparselin.validation import check_level
@@ -87,7 +87,7 @@ def _plane(
     """Draw the contours of the LASSO's objective f, the descents and the solution."""
     names = [name(problem.names, j) for j in (0, 1)]
     title = rf"½$\|y - X\beta\|^2 + \lambda\|\beta\|_1$, $\lambda$ = {lam:.3g}"
-    axes(ax, title, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})")
+    picture(ax, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})", title)
     paths = [np.array([iterate.coef for iterate in run]) for run in runs]
     points = np.vstack([*paths, solution, np.zeros(2)])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -114,7 +114,7 @@ def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[De
 
     target : β̂_j, the coefficient j of the LASSO's solution. The hyperbola w_jθ_j = β̂_j is black.
     """
-    axes(ax, rf"$w\theta = \beta_{j + 1}$ ({label})", f"$w_{j + 1}$", rf"$\theta_{j + 1}$")
+    picture(ax, f"$w_{j + 1}$", rf"$\theta_{j + 1}$", rf"$w\theta = \beta_{j + 1}$ ({label})")
     paths = [np.array([(iterate.w[j], iterate.theta[j]) for iterate in run]) for run in runs]
     half = 1.12 * max(float(np.abs(path).max()) for path in paths) or 1.0
     w = np.linspace(-half, half, _GRID)

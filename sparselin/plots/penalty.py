@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.attention.softmax_penalty import softmax_penalty
-from sparselin.plots.style import POINTS, Axes, axes, pyplot
+from sparselin.plots.style import POINTS, Axes, picture, pyplot
 from sparselin.results import FloatArray
-from sparselin.validation import check_level
+from sparselin.validation import check_real
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def contours(
     >>> contours(*penalty_contours(10, points=21), title="$|β_i| ≤ 10$").get_xlabel()
     '$\\\\beta_1$'
     """
-    ax = axes(ax, title, r"$\beta_1$", r"$\beta_2$", figsize=(3.3, 3.4))
+    ax = picture(ax, r"$\beta_1$", r"$\beta_2$", title, figsize=(3.3, 3.4))
     from matplotlib.colors import PowerNorm
     from matplotlib.ticker import MaxNLocator
 
@@ -100,14 +100,12 @@ def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
     >>> [ax.get_title().split("\\n")[1] for ax in penalties(2)[:3]]
     ['convex, linear in a quadrant', 'concave in β∘β, not in β', 'concave in a quadrant']
     """
-    limit = check_level(limit, "limit")
-    if limit == 0:
-        raise ValueError("limit must be positive; got 0")
+    limit = check_real(limit, "limit", lambda half: half > 0, "positive")
     figure, drawn = pyplot().subplots(2, 3, figsize=(12.4, 8.2), layout="constrained")
     half = np.linspace(-limit, limit, _GRID)
     beta = np.stack(np.meshgrid(half, half), axis=-1)
     for ax, (title, label, value) in zip(drawn.flat, _PENALTIES, strict=True):
-        axes(ax, title, r"$\beta_1$", r"$\beta_2$")
+        picture(ax, r"$\beta_1$", r"$\beta_2$", title)
         heights = value(beta)
         steps = limit / 3 * np.arange(40)
         levels = value(np.column_stack([steps, 0 * steps]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots.style import POINTS, Axes, axes, panel
+from sparselin.plots.style import POINTS, Axes, panel, picture
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_finite, check_indices, to_array, to_numeric
 
@@ -47,7 +47,7 @@ def selected_pixels(
     J = check_indices(getattr(selected, "support", selected), shape[0] * shape[1], "selected")
     mean = np.zeros(shape) if images is None else _mean(images, shape)
     wide = 4.4 if images is None else 7.8
-    ax = axes(ax, f"{len(J)} of {mean.size} pixels, in order", "", "", (wide, 4.2))
+    ax = picture(ax, title=f"{len(J)} of {mean.size} pixels, in order", figsize=(wide, 4.2))
     grey_image(ax, mean, alpha=0.5)
     if images is not None:
         right = panel(ax, "", "", 1.0, shared=False)

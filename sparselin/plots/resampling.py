@@ -63,7 +63,7 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     shown : a number of features to mark as well, or None.
     ax : where to draw; a new figure if None.
     """
-    ax = style.axes(ax, "", "number of features", "mean squared error on held-out rows", (6.4, 3.6))
+    ax = style.picture(ax, "number of features", "mean squared error on held-out rows", figsize=(6.4, 3.6))
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
     at = {int(t): i for i, t in enumerate(sizes)}
     limit = error[at[found.best]] + spread[at[found.best]]
@@ -99,7 +99,7 @@ def leave_one_out(found: LeaveOneOut, *, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines]
     ['leave-one-out, least: 1', 'corrected, least: 1']
     """
-    ax = style.axes(ax, "", "number of features", "mean squared error on rows left out", (6.4, 3.6))
+    ax = style.picture(ax, "number of features", "mean squared error on rows left out", figsize=(6.4, 3.6))
     ax.plot(found.sizes, found.error, "v:", color=VIOLET, label=f"leave-one-out, least: {found.best}")
     least = f"corrected, least: {found.best_corrected}"
     ax.plot(found.sizes, found.corrected, "^:", color=GREEN, label=least)

@@ -32,6 +32,7 @@ POINTS = 11  # the font size
 LONG = 20.0  # an axis is logarithmic if its positive numbers differ by more than this factor
 _ROWS = 40  # at most this many rows have a name
 _MANY = 10**5  # more points than this are drawn as an image
+Size = tuple[float, float]  # the width and the height of a figure in inches
 _LETTERS = 26  # longer names are cut in the middle
 
 
@@ -46,8 +47,8 @@ def look(i: int) -> dict[str, Any]:
     return {"color": PALETTE[i % n], "marker": _MARKERS[i % n], "linestyle": _DASHES[i // n % len(_DASHES)]}
 
 
-def axes(
-    ax: Axes | None, title: str, xlabel: str = "", ylabel: str = "", figsize: tuple[float, float] = (5.0, 3.4)
+def picture(
+    ax: Axes | None, xlabel: str = "", ylabel: str = "", title: str = "", figsize: Size = (6.6, 4.0)
 ) -> Axes:
     """Give `ax`, or the axes of a new figure, the look that all figures share; return the axes."""
     if ax is None:
@@ -61,7 +62,7 @@ def axes(
     return ax
 
 
-def projection_axes(ax: Any, projection: str, figsize: tuple[float, float], message: str) -> Any:
+def projection_axes(ax: Any, projection: str, figsize: Size, message: str) -> Any:
     """Return `ax`, or the axes of a new figure. Raises ValueError(message) if `ax` has another projection."""
     if ax is None:
         shape = {"figsize": figsize, "layout": "constrained", "subplot_kw": {"projection": projection}}
@@ -95,13 +96,6 @@ def pyplot() -> Any:
     return plt
 
 
-def picture(
-    ax: Axes | None, xlabel: str, ylabel: str, title: str = "", figsize: tuple[float, float] = (6.6, 4.0)
-) -> Axes:
-    """Return axes for the picture of one result."""
-    return axes(ax, title, xlabel, ylabel, figsize)
-
-
 def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, shared: bool = True) -> Axes:
     """Shrink `ax`, and return a second panel on its right, with the same vertical axis if `shared`."""
     rows, figure, spec = (ax if shared else None), ax.figure, ax.get_subplotspec()
@@ -113,7 +107,7 @@ def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, share
         grid = spec.subgridspec(1, 2, width_ratios=(1, width))
         ax.set_subplotspec(grid[0])
         right = figure.add_subplot(grid[1], sharey=rows)
-    axes(right, "", xlabel, ylabel)
+    picture(right, xlabel, ylabel)
     if shared:
         right.tick_params(labelleft=False)
     return right

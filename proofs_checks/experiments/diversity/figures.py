@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, POINTS, SKY, axes, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, POINTS, SKY, picture, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def coefficient_errors(
     """
     noisy = {"target": "$y$", "features": "$X$"}[perturbed]
     title = f"error, {noisy} perturbed ($\\sigma$ = {sigma:g})"
-    ax = axes(ax, title, _K, r"$\|\alpha' - \alpha\|_2$", (5.6, 3.6))
+    ax = picture(ax, _K, r"$\|\alpha' - \alpha\|_2$", title, figsize=(5.6, 3.6))
     curves(selections, lambda s: float(np.mean(getattr(s, perturbed)[sigma])), _methods(selections), ax)
     if perturbed == "target":
         line = sorted({(s.k, sigma * s.least_expected) for s in selections})
@@ -99,7 +99,7 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
     regularizer : the name of f: "ld", "ld-0.1", "sv", "gr" or another regularizer of the experiment.
     ax : the Axes; None: a new figure.
     """
-    ax = axes(ax, f"diversity by {regularizer}", _K, "$f(S)$ / largest possible", (5.0, 3.2))
+    ax = picture(ax, _K, "$f(S)$ / largest possible", f"diversity by {regularizer}", figsize=(5.0, 3.2))
     return curves(selections, lambda s: float(s.diversity[regularizer]), ("lasso", "no-reg", regularizer), ax)
 
 
@@ -141,7 +141,7 @@ def r2_curves(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
     The figure shows R² of least squares on each selection, and R² of the LASSO's own coefficients.
     """
-    ax = axes(ax, "", _K, "$R^2$", (6.4, 3.8))
+    ax = picture(ax, _K, "$R^2$", figsize=(6.4, 3.8))
     curves(selections, lambda s: float(s.r2), _methods(selections), ax)
     line = sorted({(s.k, s.r2_lasso) for s in selections})
     ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label="lasso, its own coefficients")
@@ -159,7 +159,7 @@ def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
         "sv": "(e) 1 $-$ mean squared correlation",
     }
     for (name, title), ax in zip(titles.items(), grid, strict=True):
-        axes(ax, title, _K, "", (5.0, 3.2))
+        picture(ax, _K, "", title, figsize=(5.0, 3.2))
         curves(selections, functools.partial(_plain, name), ("lasso", "no-reg", name), ax)
         ax.legend(fontsize=POINTS, frameon=False)
     return list(grid)

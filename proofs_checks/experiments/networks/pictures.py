@@ -15,7 +15,7 @@ import numpy as np
 from proofs_checks.experiments.networks.data import title
 from proofs_checks.experiments.networks.tables import LOWER
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, look, picture, positive_axis, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ def picked_pixels(
     panels = _grid(len(shares), _PICTURES, 2.4)
     image = np.zeros(shape) if background is None else np.reshape(background, shape)
     for (method, share), ax in zip(shares.items(), panels, strict=True):
-        axes(ax, method.replace(", ", ",\n").replace(" of ", "\nof "))
+        picture(ax, title=method.replace(", ", ",\n").replace(" of ", "\nof "))
         grey_image(ax, image, alpha=0.5)
         rows, columns = np.unravel_index(np.array(list(share), np.intp), shape)
         look_of: dict[str, Any] = {"color": ORANGE, "edgecolor": "black", "linewidth": 0.4, "marker": "s"}
@@ -172,7 +172,7 @@ def _panels(
 ) -> list[Axes]:
     panels = _grid(len(names), wide, 9 / wide + 0.4 if height is None else height)
     for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
-        axes(ax, title(name), xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "")
+        picture(ax, xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "", title(name))
         ax.grid(linewidth=0.4, alpha=0.5)
     return panels
 

@@ -11,7 +11,7 @@ from sparselin.plots.geometry import plane, space
 from sparselin.plots.geometry.labels import braces, column, look
 from sparselin.plots.geometry.polytope import faces, outline
 from sparselin.plots.geometry.scene import Scene, draw_outline, extent, ring, scene
-from sparselin.plots.style import GREY, POINTS, axes, pyplot, write_near
+from sparselin.plots.style import GREY, POINTS, picture, pyplot, write_near
 from sparselin.validation import Columns, check_count
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _dual(figure: Any, view: Scene) -> Any:
     if len(view.X) == 3:
         ax = space.prepare_axes(figure.add_subplot(1, 2, 1, projection="3d"), view, half)
     else:
-        ax = axes(figure.add_subplot(1, 2, 1), "", "$u_1$", "$u_2$")
+        ax = picture(figure.add_subplot(1, 2, 1), "$u_1$", "$u_2$")
         ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     draw_outline(ax, view, lam, half if len(view.X) == 3 else far)
     for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", ax.xaxis)):
@@ -101,7 +101,7 @@ def _dual(figure: Any, view: Scene) -> Any:
 
 def _primal(ax: Any, view: Scene) -> Any:
     """Draw the parts of the right panel that stay: the axes and the whole path, in thin lines."""
-    axes(ax, "", r"$\lambda$", "coefficient")
+    picture(ax, r"$\lambda$", "coefficient")
     ax.set_xlim(view.entry.lam_star, 0)
     ax.locator_params(nbins=4)
     ax.axhline(0, color=GREY, linewidth=0.6)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, Axes, axes, in_space, panel, projection_axes
+from sparselin.plots.style import POINTS, Axes, in_space, panel, picture, projection_axes
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -194,7 +194,7 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> A
     """
     if ax is not None and ax.name in ("polar", "3d"):
         raise ValueError("ax must be in the plane, because X has 3 rows and the picture is a map")
-    ax = axes(ax, "", figsize=(11.0, 6.2))
+    ax = picture(ax, figsize=(11.0, 6.2))
     right = panel(ax, "", width=1.0, shared=False)
     centre = np.array([0.0, 0.0, 1.0]) if star is None else star
     basis = np.concatenate([centre[None], np.linalg.svd(centre[None])[2][1:]])
@@ -202,7 +202,7 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> A
     before: Any = None
     titles = ("OMP, Sequential LASSO", "forward regression (OLS); hatched: differs from OMP")
     for half, W, title in zip((ax, right), scored, titles, strict=True):
-        axes(half, title)
+        picture(half, title=title)
         picks = np.where(inside, _first_equal(W)[np.abs(np.tensordot(W.T, y, 1)).argmax(axis=0)], -1)
         _colours(half, picks)
         if before is not None and (picks != before).any():

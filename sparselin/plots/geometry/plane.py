@@ -12,7 +12,7 @@ from sparselin.plots.geometry import scene, space
 from sparselin.plots.geometry.labels import arrow, column, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Normal, Scene
-from sparselin.plots.style import GREY, Axes, axes
+from sparselin.plots.style import GREY, Axes, picture
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
 
@@ -90,7 +90,7 @@ def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
 def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     """Draw a scene with two rows."""
     half, far = scene.extent(view, levels)
-    ax = axes(ax, scene.title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
+    ax = picture(ax, "$u_1$", "$u_2$", scene.title_of(view, is_bounded(view.X)), figsize=(7.0, 7.0))
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     for lam in levels:
         scene.draw_outline(ax, view, lam, far)

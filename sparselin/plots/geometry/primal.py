@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.geometry.labels import Labels, arrow, column, look
-from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, axes
+from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, picture
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
@@ -65,7 +65,7 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     xlabel, ylabel = (column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1))
     levels = rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g}"
     title = rf"{levels},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
-    ax = axes(ax, title, xlabel, ylabel, (7.0, 7.0))
+    ax = picture(ax, xlabel, ylabel, title, figsize=(7.0, 7.0))
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -162,7 +162,7 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
         raise ValueError(f"y must be correlated with a column of X; {why}")
     columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
     steps, size = len(path.support), float(lengths.max())
-    ax = axes(ax, "columns by their angle to the residual r", figsize=(1.0 + 3.4 * steps, 4.6))
+    ax = picture(ax, title="columns by their angle to the residual r", figsize=(1.0 + 3.4 * steps, 4.6))
     ax.set(xlim=(-0.15, _APART * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     found = []

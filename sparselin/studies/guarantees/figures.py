@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, axes, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, picture, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def promise_panels(
     for i, algorithm in enumerate(rows):
         for j, (ensemble, varies) in enumerate(columns):
             title = f"{algorithm}, {ensemble}" if several else algorithm
-            ax = axes(drawn[i, j], title, _AXIS[varies], "share of the best R²" if j == 0 else "")
+            ax = picture(drawn[i, j], _AXIS[varies], "share of the best R²" if j == 0 else "", title)
             curve = found.get((algorithm, ensemble, varies))
             if curve is not None:
                 _lines(ax, curve)
@@ -91,7 +91,7 @@ def achieved_ratios(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     ax : where to draw; a new figure if None.
     """
     names = list(dict.fromkeys(row.ensemble for row in rows))
-    ax = axes(ax, "", "R²(greedy)/R²(best)", "", figsize=(7.2, 1.0 + 0.34 * len(names)))
+    ax = picture(ax, "R²(greedy)/R²(best)", figsize=(7.2, 1.0 + 0.34 * len(names)))
     algorithms = [name for name in _ALGORITHM if any(row.algorithm == name for row in rows)]
     for a, algorithm in enumerate(algorithms):
         colour, marker = _ALGORITHM[algorithm]
@@ -123,7 +123,7 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
     shape = {"figsize": (max(4.6, 3.3 * len(sizes)), 3.3), "layout": "constrained"}
     figure, drawn = pyplot().subplots(1, len(sizes), squeeze=False, sharey=True, **shape)
     for ax, size in zip(drawn[0], sizes, strict=True):
-        axes(ax, "n = {}, d = {}, k = {}".format(*size), r"$\lambda_{\min}(C, k)$ at least", "")
+        picture(ax, r"$\lambda_{\min}(C, k)$ at least", "", "n = {}, d = {}, k = {}".format(*size))
         same = [w for w in found if (w.search.n, w.search.d, w.search.k) == size]
         for label in ("OMP", "FR"):
             colour, marker = _ALGORITHM[label]

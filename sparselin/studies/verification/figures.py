@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, ORANGE, POINTS, RED, axes
+from sparselin.plots.style import BLUE, ORANGE, POINTS, RED, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     summary : `EnsembleSummary` rows. They are drawn from the top down, each with its counts.
     ax : where to draw; a new figure if None.
     """
-    ax = axes(ax, "", "share of steps", "", figsize=(7.2, 0.6 + 0.3 * len(summary)))
+    ax = picture(ax, "share of steps", figsize=(7.2, 0.6 + 0.3 * len(summary)))
     from matplotlib.ticker import PercentFormatter
 
     names = [row.name for row in summary]
@@ -60,7 +60,7 @@ def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     ax : where to draw; a new figure if None.
     """
     names = list(dict.fromkeys(record.ensemble for record in records))
-    ax = axes(ax, "", r"$\lambda/\lambda^*$", "", figsize=(7.2, 0.6 + 0.34 * len(names)))
+    ax = picture(ax, r"$\lambda/\lambda^*$", figsize=(7.2, 0.6 + 0.34 * len(names)))
     for field, shift, colour, hatch, label in (
         ("window", -0.18, BLUE, "", r"$\lambda_2/\lambda^*$: above it the support is $A(S)$"),
         ("proof", 0.18, ORANGE, "//////", r"$\lambda_0/\lambda^*$: the bound of the printed proof"),
@@ -98,7 +98,7 @@ def errors(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     records : `FlowRecord`s.
     ax : where to draw; a new figure if None.
     """
-    ax = axes(ax, "", r"$L=\log(1/\alpha)$", r"$\max_\tau\|s_\alpha-s\|_\infty$", figsize=(7.2, 4.4))
+    ax = picture(ax, r"$L=\log(1/\alpha)$", r"$\max_\tau\|s_\alpha-s\|_\infty$", figsize=(7.2, 4.4))
     for L, error, bound in (np.array(r.check.runs).T for r in records if len(r.check.runs) > 3):
         ax.loglog(L, error, color=BLUE, lw=0.6, alpha=0.4)
         ax.loglog(L, bound, color=ORANGE, lw=0.6, alpha=0.4)
