@@ -7,7 +7,7 @@ import dataclasses
 import enum
 import operator
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -196,10 +196,7 @@ class Fit:
 class Named(Result):
     """The base class of results about features, which may have names."""
 
-    if TYPE_CHECKING:  # a field, or a property
-
-        @property
-        def names(self) -> Names: ...
+    names: Names
 
     def name_of(self, j: int) -> str:
         """Return the name of feature j. If X has no names, it is "x0", "x1", … as in scikit-learn."""

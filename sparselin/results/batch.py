@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, result
-from sparselin.results.display import Cells, Column, Table, list_names
+from sparselin.results.display import Cells, Column, Table, list_names, plural
 
 
 @result
@@ -93,8 +93,9 @@ class BatchSelection(Named):
     def _headline(self) -> str:
         endings = ", ".join(f"{n} {status.name}" for status, n in Counter(self.status.tolist()).items())
         mean = float(np.mean(self.n_selected)) if len(self) else 0.0
-        many = "signal" if len(self) == 1 else "signals"
-        return f"{len(self)} {many}, {mean:.3g} of {self.n_features} features on average, {endings}"
+        return (
+            f"{plural(len(self), 'signal')}, {mean:.3g} of {self.n_features} features on average, {endings}"
+        )
 
     def _list_support(self, i: int) -> str:
         """Return the names of the features that signal i selected, as text."""

@@ -275,9 +275,10 @@ class GuaranteeBounds(Named):
             Column("achieved_lower", None, np.array([bound.achieved.lower for bound in bounds])),
             Column("achieved_upper", "achieved", achieved, 3),
             Column("name", "by", [bound.name for bound in bounds]),
-            Column("applies", None, [bound.applies for bound in bounds]),
-            Column("formula", None, [bound.formula for bound in bounds]),
-            Column("source", None, [bound.source for bound in bounds]),
+            *(
+                Column(key, None, [getattr(b, key) for b in bounds])
+                for key in ("applies", "formula", "source")
+            ),
         )
         names = list_names(self._names_of(self.best_support), 12)
         best = f"R² of the best subset {self.best._headline()} ({self.best.method}): {names}"
