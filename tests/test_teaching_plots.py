@@ -115,7 +115,7 @@ class TestHoff:
         refuses(r"X must have two columns.*got 5 columns", plots.hoff_descent, X, Y, 1.0)
         with pytest.raises(ValueError, match="no intercept; got 2 columns and an intercept"):
             plots.hoff_descent(sl.Problem(SLANTED, ASIDE, intercept=True), 1.0)
-        refuses("lam must be positive; got 0", plots.hoff_descent, SLANTED, ASIDE, 0)
+        refuses("lam must be positive: at 0 w∘θ has no penalty; got 0", plots.hoff_descent, SLANTED, ASIDE, 0)
         for starts in ([], 3):
             with pytest.raises(ValueError, match="starts must be a list with at least one seed; got"):
                 plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=starts)

@@ -95,7 +95,9 @@ class FeatureMask(nn.Module):
         if not isinstance(form, str) or form not in FORMS:
             raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
         self.parametrization, self.form = parametrization, FORMS[parametrization]
-        self.temperature = _temperature(temperature, parametrization)
+        self.temperature = check_real(temperature, "temperature", lambda T: T > 0, "positive")
+        if self.temperature != 1 and parametrization != "softmax":
+            raise ValueError(f'temperature is for "softmax" only; got {temperature} with "{parametrization}"')
         units = check_groups(groups, d)
         u = int(units.max()) + 1
         self.logits = nn.Parameter(torch.zeros(u, dtype=dtype))
@@ -249,11 +251,3 @@ def check_groups(groups: object, d: int) -> IndexArray:
             f"{present[0]}..{present[-1]}. Number them by np.unique(groups, return_inverse=True)[1]"
         )
     return units.astype(np.intp)
-
-
-def _temperature(value: float, parametrization: str) -> float:
-    """Return the temperature as a float, after checking it."""
-    temperature = check_real(value, "temperature", lambda T: T > 0, "positive")
-    if temperature != 1 and parametrization != "softmax":
-        raise ValueError(f'temperature is for "softmax" only; got {temperature} with "{parametrization}"')
-    return temperature

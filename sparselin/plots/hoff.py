@@ -13,7 +13,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes, look, name, note, picture, pyplot
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray
-from sparselin.validation import check_level
+from sparselin.validation import check_real
 
 _ITERATES = 200  # at most this many iterates of a descent are drawn
 _GRID = 161
@@ -51,14 +51,12 @@ def hoff_descent(
     ('LASSO', [[0.5625, 1.5625]])
     """
     problem = as_problem(X, y)
-    lam = check_level(lam, "lam")
+    lam = check_real(lam, "lam", lambda level: level > 0, "positive: at 0 w∘θ has no penalty")
     if problem.d != 2 or problem.n_features != 2:
         raise ValueError(
             f"X must have two columns, one for each axis, and no intercept; got {problem.n_features} "
             f"columns{' and an intercept' if problem.d > problem.n_features else ''}"
         )
-    if lam == 0:
-        raise ValueError("lam must be positive; got 0, and then w∘θ has no penalty")
     if np.ndim(starts) != 1 or not len(starts):
         raise ValueError(f"starts must be a list with at least one seed; got {starts!r}")
     runs = [_iterates(problem, lam, seed) for seed in starts]

@@ -91,9 +91,8 @@ def _dual(figure: Any, view: Scene) -> Any:
     for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", ax.xaxis)):
         axis.set_ticks([])  # numbers take most of the time of a frame
         axis.labelpad = -8 if len(view.X) == 3 else 4
-    ends = outline(view.X, lam, half, view.slice)
     if view.S:
-        ring(ax, ends, color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
+        ring(ax, outline(view.X, lam, half, view.slice), color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
     ax.plot(*view.points.T, ":", color="black", linewidth=1.5, zorder=5)
     ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
     return ax

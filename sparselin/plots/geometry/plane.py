@@ -14,7 +14,7 @@ from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, o
 from sparselin.plots.geometry.scene import Normal, Scene
 from sparselin.plots.style import GREY, Axes, picture
 from sparselin.results import FloatArray
-from sparselin.validation import Columns, check_level
+from sparselin.validation import Columns, check_real
 
 _WIDE = 5.0  # the width in points of the faces that contain u
 _LONGEST = 0.30  # the length of the longest normal, as a share of half the side of the picture
@@ -81,10 +81,8 @@ def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
     """Return the levels whose outlines are drawn, in decreasing order, checked."""
     if levels is None:
         return [lam_star] if lam_star > 0 else []
-    shown = sorted({check_level(lam, "levels") for lam in levels}, reverse=True)
-    if shown and shown[-1] == 0:
-        raise ValueError(f"levels must be positive; got {list(levels)}")
-    return shown
+    shown = {check_real(lam, "levels", lambda level: level > 0, "positive") for lam in levels}
+    return sorted(shown, reverse=True)
 
 
 def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:

@@ -15,7 +15,7 @@ from sparselin.plots.geometry.labels import Labels, arrow, braces, column, look,
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
 from sparselin.plots.style import GREY, in_space
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
-from sparselin.validation import Columns, check_level
+from sparselin.validation import Columns, check_real
 
 Normal = tuple[FloatArray, str, int]  # the ends of an arrow, its label, and its feature
 
@@ -88,10 +88,8 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
 def level(lam: float | None, lam_star: float) -> float:
     """Return λ > 0, checked; by default λ*/2."""
     if lam is not None:
-        lam = check_level(lam, "lam")
-        if lam == 0:
-            raise ValueError("lam must be positive: at λ = 0 the polytope is the null space of Xᵀ; got 0")
-        return lam
+        words = "positive: at λ = 0 the polytope is the null space of Xᵀ"
+        return check_real(lam, "lam", lambda level: level > 0, words)
     if lam_star == 0:
         raise ValueError(
             "y must be correlated with some column outside S after S is fitted; here λ* = 0, and no feature "
