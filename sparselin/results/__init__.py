@@ -1,7 +1,6 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
 from sparselin.results.base import Fit as Fit
-from sparselin.results.base import FittedPath as FittedPath
 from sparselin.results.base import FloatArray as FloatArray
 from sparselin.results.base import IndexArray as IndexArray
 from sparselin.results.base import Names as Names
