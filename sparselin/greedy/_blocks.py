@@ -26,6 +26,7 @@ import numpy as np
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._guesses import FEW, STRIDE, Guesses
 from sparselin.greedy._selection import AddedPicks, Lengths, Selection
+from sparselin.greedy._single import ByRule
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum
@@ -36,7 +37,7 @@ from sparselin.results import FloatArray, IndexArray
 _PICKS_PER_BLOCK = 8
 
 
-class Blocks:
+class Blocks(ByRule):
     """The scheme that guesses several picks at once and then checks them, for a dense problem.
 
     Let S be the selected columns, X_S = QR their factorisation, and r the residual. The scheme updates
@@ -52,8 +53,9 @@ class Blocks:
         with_active: bool,
         complete: bool,
     ) -> None:
+        super().__init__(selection)
         problem, qr = selection.problem, selection.qr
-        self.problem, self.selection, self.k, self.count = problem, selection, k, count
+        self.problem, self.k, self.count = problem, k, count
         self.lengths, self.with_active, self.complete = lengths, with_active, complete
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
@@ -92,9 +94,6 @@ class Blocks:
             kernels.rescale(self.c, self.lengths.arrays(), scores)
         best, top, second, count = kernels.find(scores, self._error(qr.kappa), np.empty(1, np.intp))
         return self._certain(best, float(abs(self.c[best])), (top - second) / top) if count == 1 else None
-
-    def certain_pick(self) -> Pick | None:
-        return self._next
 
     def _certain(self, feature: int, lam_star: float, margin: float) -> Pick:
         return Pick.certain(feature, lam_star, margin, self.with_active)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
-from sparselin.greedy._selection import AddedPicks, Callback, Lengths, Selection, begin
+from sparselin.greedy._selection import Callback, Lengths, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.greedy._walk import Pick, walk
 from sparselin.linalg.gathered import is_dense
@@ -22,30 +21,6 @@ from sparselin.validation import Columns
 
 Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
-
-
-class Scheme(Protocol):
-    """A way to find picks that are certain: rounding errors allow no other column the largest score."""
-
-    @property
-    def efficient(self) -> bool:
-        """Return whether this scheme has been fast enough so far to be used again."""
-
-    def certain_pick(self) -> Pick | None:
-        """Return the next pick, or None if rounding errors allow another column the largest score."""
-
-    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
-
-        Features stop being added once ‖r‖ ≤ floor, where r is the residual. If `pick` is in the span of the
-        selected columns, nothing is added.
-        """
-
-    def products(self, t: int) -> FloatArray:
-        """Return QᵀX (p, d) for the last p columns of Q, from column t on.
-
-        X_S = QR is the factorisation of the selected columns.
-        """
 
 
 class Pursuit:
@@ -71,7 +46,7 @@ class Pursuit:
         self._with_active, self._audit = with_active, None if by_rule else audit
         problem = selection.problem
         self._can_screen = not by_rule and lengths is None and can_screen(problem)
-        self._scheme: Scheme
+        self._scheme: ByRule
         if by_rule:
             self._scheme = ByRule(selection)
         elif self._worth_screening() and problem.n * problem.d <= SMALL:

@@ -42,23 +42,39 @@ _U = eps_of(np.float32) / 2
 
 
 class ByRule:
-    """The scheme in which the rule of the method makes each pick.
+    """The scheme in which the rule of the method makes each pick, and the base of the other schemes.
 
-    It is used for sparse designs, and for rules that have no other scheme.
+    It is used for sparse designs, and for rules that have no other scheme. The other schemes find picks that
+    are certain: rounding errors allow no other column the largest score.
     """
 
-    efficient = True
+    _next: Pick | None = None
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
 
+    @property
+    def efficient(self) -> bool:
+        """Return whether this scheme has been fast enough so far to be used again."""
+        return True
+
     def certain_pick(self) -> Pick | None:
-        return None
+        """Return the next pick, or None if rounding errors allow another column the largest score."""
+        return self._next
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
+        """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
+
+        Features stop being added once ‖r‖ ≤ floor, where r is the residual. If `pick` is in the span of the
+        selected columns, nothing is added.
+        """
         return self.selection.append(pick)
 
     def products(self, t: int) -> FloatArray:
+        """Return QᵀX (p, d) for the last p columns of Q, from column t on.
+
+        X_S = QR is the factorisation of the selected columns.
+        """
         return self.selection.problem.correlate(self.selection.qr.Qt[t:].T).T
 
 
@@ -73,9 +89,6 @@ class Screened(ByRule):
         self._k, self._count, self._with_active = k, count, with_active
         self._screen = Screen(selection.problem, count)
         self._next = self._search(selection.residual, selection.excluded)
-
-    def certain_pick(self) -> Pick | None:
-        return self._next
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         selection, qr, r = self.selection, self.selection.qr, self.selection.residual
