@@ -12,8 +12,9 @@ from refusals import refuses
 
 import sparselin as sl
 from sparselin import Status
+from sparselin.greedy._walk import argmax
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Scores, argmax, measure, tied_at_maximum
+from sparselin.linalg.ties import Scores, measure, tied_at_maximum
 
 
 def offset_design(rng, offset, y_offset, n=24, d=8):
@@ -58,9 +59,9 @@ def test_what_may_be_the_largest_is_tied_though_it_may_be_zero():
     """|c| = (1, 0 ± 2): the second cannot be excluded, and the first is what is certainly not zero."""
     c, error = np.array([0.0, 1.0]), np.array([2.0, 0.1])
     assert tied_at_maximum(c, error)[1].tolist() == [0, 1]
-    best, _ = argmax(c, error, [], lambda J: Scores(c[J], error[J], 1.0))
-    assert best.tied == (0, 1)
-    assert best.pick == 1
+    pick, _ = argmax(c, error, [], lambda J: Scores(c[J], error[J], 1.0))
+    assert pick.tied == (0, 1)
+    assert pick.feature == 1
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9])

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from sparselin import validation
 from sparselin.greedy._groups import GroupSelection
+from sparselin.greedy._selection import floor_of
 from sparselin.greedy._walk import Pick, walk
 from sparselin.problem import Problem
 from sparselin.problem.errors import real_dtype
@@ -200,7 +201,4 @@ def select(
     selection = ComplexSelection(data, problem, names, quotients)
     for j in first.tolist():
         selection.add(Pick(j))
-    level = -1.0 if tol is None else validation.check_tolerance(tol) * selection.total_norm
-    if residual is not None:
-        level = max(level, validation.check_level(residual, "residual"))
-    return walk(selection, k, selection.floor(level), callback)
+    return walk(selection, k, floor_of(data, selection.total_norm, tol, residual), callback)

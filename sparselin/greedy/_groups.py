@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammainccinv
 
-from sparselin.greedy._selection import Lengths
-from sparselin.greedy._walk import Pick, PickRecord, walk
+from sparselin.greedy._selection import Lengths, floor_of
+from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Scores, argmax, measure, measured_ending
+from sparselin.linalg.ties import Scores, measure, measured_ending
 from sparselin.problem import Problem
-from sparselin.problem.errors import stopping_level
 from sparselin.results import FloatArray, GroupPath, IndexArray, Status
 
 
@@ -85,8 +84,7 @@ def group_omp(
     selection = GroupSelection(problem, problem.in_double(), double, numbers, weights=weights)
     for g in forced:
         selection.add(Pick(int(g)))
-    level = -1.0 if tol is None else tol * selection.total_norm
-    return walk(selection, k, selection.floor(level), callback)
+    return walk(selection, k, floor_of(problem, selection.total_norm, tol), callback)
 
 
 def weights_of_groups(kind: str | None, counts: IndexArray, outputs: int = 1) -> FloatArray:
@@ -133,15 +131,6 @@ class GroupSelection:
         self.total_norm = float(np.linalg.norm(self.R))
         self.trail = PickRecord(self.total_norm)
 
-    def floor(self, level: float) -> float:
-        """Return the threshold at which the path stops, to be compared with the computed ‖R‖_F.
-
-        R are the residuals of Y on the selected groups. The path stops once ‖R‖_F ≤ level, and the threshold
-        allows for the rounding error of the computed ‖R‖_F.
-        """
-        data = self.data
-        return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
-
     def add(self, pick: Pick) -> bool:
         """Add the group `pick.feature` to the selected groups S, and return whether it was added.
 
@@ -176,12 +165,11 @@ class GroupSelection:
             self.lengths.update(self.qr)
             c = c * self.lengths.scale[:m]
             error = relative * self.lengths.weights(np.append(c, np.zeros(self.ones)))[:m]
-        best, score = argmax(*self._norms(c, error), self.excluded, self._measure)
-        if best is None:
+        pick, _ = argmax(*self._norms(c, error), self.excluded, self._measure)
+        if pick is None:
             rest = self._columns(np.setdiff1d(np.arange(len(self.counts)), self.excluded))
             return measured_ending(self.qr, rest, self.data, self.Y)
-        score[self.excluded] = 0
-        self.add(Pick.largest(best, score, None if sizes is None else float(sizes[best.pick])))
+        self.add(pick if sizes is None else pick._replace(lam_star=float(sizes[pick.feature])))
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -257,14 +257,21 @@ def begin(
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
-    level = None if tol is None else check_tolerance(tol)
-    floor = -1.0 if residual is None else check_level(residual, "residual")
     selection = state(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    floor = floor if level is None else max(floor, level * selection.total_norm)
-    floor = float(stopping_level(floor, problem.y_norm, problem.unit, problem.length_unit))
-    return selection, k + ones, floor
+    return selection, k + ones, floor_of(problem, selection.total_norm, tol, residual)
+
+
+def floor_of(data: Problem, total_norm: float, tol: float | None, residual: float | None = None) -> float:
+    """Return the threshold at which a path stops, to be compared with the computed norm of the residual.
+
+    The path stops once this norm is at most the larger one of tol·total_norm and `residual`. The threshold
+    allows for the rounding error of the computed norm. It is −1 if neither argument was given.
+    """
+    level = -1.0 if tol is None else check_tolerance(tol) * total_norm
+    level = level if residual is None else max(level, check_level(residual, "residual"))
+    return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
 
 class Double:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparselin.linalg.ties import Argmax, relative_margin
-from sparselin.results import FloatArray, Status
+from sparselin.linalg.ties import Scores, candidates, relative_margin, tied_at_maximum
+from sparselin.results import FloatArray, IndexArray, Status
 
 
 class Pick(NamedTuple):
@@ -38,14 +38,35 @@ class Pick(NamedTuple):
         tied = (feature,)
         return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
-    @classmethod
-    def largest(cls, best: Argmax, score: FloatArray, lam_star: float | None = None) -> Pick:
-        """Return the pick `best` with its margin over the other scores (d,).
 
-        lam_star : λ* of the pick, by default its score.
-        """
-        margin = relative_margin(score, best.pick, best.top)
-        return cls(best.pick, best.top if lam_star is None else lam_star, margin, best.tied)
+def argmax(
+    score: FloatArray,
+    error: FloatArray,
+    excluded: IndexArray | list[int],
+    measured: Callable[[IndexArray], Scores],
+) -> tuple[Pick | None, FloatArray]:
+    """Find the columns with the largest |score|, except `excluded` ones; return a `Pick` and the scores.
+
+    Its `lam_star` is the largest |score|. The pick is the lowest index of the tied columns whose score is not
+    zero to rounding. If all scores may be zero, None is returned in place of the pick. If the errors leave
+    several candidates, measured(candidates) is called, and the scores that it returns replace theirs. For a
+    column in the span of the selected columns, `measured` returns score and error zero.
+    """
+    tied = candidates(np.abs(score), error, excluded)
+    if len(tied) == 1 and abs(score[tied[0]]) > error[tied[0]]:
+        pick, top = int(tied[0]), float(abs(score[tied[0]]))
+    else:
+        some, errors, coarse = measured(tied)
+        score = score.astype(np.float64)
+        score[tied] = some
+        certain = np.abs(some) > coarse * errors
+        if not certain.any():
+            return None, score
+        top, places = tied_at_maximum(some, errors)
+        pick, tied = int(tied[places[np.argmax(certain[places])]]), tied[places]
+    others = np.abs(score)
+    others[excluded] = 0
+    return Pick(pick, top, relative_margin(others, pick, top), tuple(tied.tolist())), score
 
 
 class PickRecord:

@@ -118,9 +118,9 @@ def batch_omp(
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
     k, first = validation.check_budget(k, forced, d, names, numbers)
-    weight = None
-    if sample_weight is not None:
-        weight = validation.check_weights(sample_weight, n, np.dtype(np.float64))
+    weight = (
+        None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(np.float64))
+    )
     levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names)
     sparse = not isinstance(D, (np.ndarray, Operator))
     if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._groups import weights_of_groups
 from sparselin.greedy._losses import LOGISTIC, check_loss, check_responses, encode_labels, initial_intercept
 from sparselin.greedy._refit import LossData, NoFit, Refit, refit
-from sparselin.greedy._walk import Pick, PickRecord, walk
-from sparselin.linalg.ties import Scores, argmax, ending
+from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
+from sparselin.linalg.ties import Scores, ending, relative_margin
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import EPS, UNIT, stopping_level
@@ -329,12 +329,13 @@ class _GeneralizedState:
 
         c = −∇L is the negative gradient of the loss L. For a single feature the norm is |c_i|.
         """
-        best, score = argmax(*self._weighted_norms(*self._correlations()), self.trail.support, self._scores)
-        if best is None:
+        pick, score = argmax(*self._weighted_norms(*self._correlations()), self.trail.support, self._scores)
+        if pick is None:
             return self._ending()
-        if len(best.tied) == 1:
-            best = best._replace(top=float(self._scores(np.array([best.pick])).score[0]))
-        return self.add(Pick.largest(best, score, self.unit * best.top))
+        if len(pick.tied) == 1:
+            top = float(self._scores(np.array([pick.feature])).score[0])
+            pick = pick._replace(lam_star=top, margin=relative_margin(score, pick.feature, top))
+        return self.add(pick._replace(lam_star=self.unit * pick.lam_star))
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the norm ‖c_g‖ of each unit, and a bound on its error, for c (d,) with error bounds (d,).

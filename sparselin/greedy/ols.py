@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._complex import select
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Lengths, Selection
-from sparselin.greedy._walk import Pick
-from sparselin.linalg.ties import Scores, argmax
+from sparselin.greedy._walk import Pick, argmax
+from sparselin.linalg.ties import Scores
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.support import is_complex
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
@@ -114,7 +114,5 @@ def largest_quotient(
         c[J] = exact.c
         return exact.quotients()
 
-    best, score = argmax(score, error, excluded, quotients)
-    if best is None:
-        return selection.ending()
-    return Pick.largest(best, score, float(abs(c[best.pick])))
+    pick, _ = argmax(score, error, excluded, quotients)
+    return selection.ending() if pick is None else pick._replace(lam_star=float(abs(c[pick.feature])))

@@ -10,8 +10,7 @@ from sparselin.greedy._complex import select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
-from sparselin.greedy._walk import Pick
-from sparselin.linalg.ties import argmax
+from sparselin.greedy._walk import Pick, argmax
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.problem.support import is_complex
 from sparselin.results import SelectionPath, Status
@@ -119,10 +118,8 @@ def largest_correlation(selection: Selection) -> Pick | Status:
     again with sharper bounds (`linalg.ties`).
     """
     error = selection.problem.correlation_error(selection.qr.kappa)
-    best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
-    if best is None:
-        return selection.ending()
-    return Pick.largest(best, c)
+    pick, _ = argmax(selection.correlations(), error, selection.excluded, selection.scores)
+    return selection.ending() if pick is None else pick
 
 
 def largest_positive(selection: Selection) -> Pick | Status:

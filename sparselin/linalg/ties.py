@@ -193,45 +193,6 @@ def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray
     return float(size[tied].max()), tied
 
 
-class Argmax(NamedTuple):
-    """The result of `argmax`.
-
-    top : the largest |score|.
-    tied : T, the columns whose |score| equals `top` to rounding.
-    pick : the lowest index of T whose score is not zero to rounding.
-    """
-
-    top: float
-    tied: tuple[int, ...]
-    pick: int
-
-
-def argmax(
-    score: FloatArray,
-    error: FloatArray,
-    excluded: IndexArray | list[int],
-    measured: Callable[[IndexArray], Scores],
-) -> tuple[Argmax | None, FloatArray]:
-    """Find the columns with the largest |score|, except `excluded` ones; return an `Argmax` and the scores.
-
-    If all scores may be zero, None is returned in place of the `Argmax`. If the errors leave several
-    candidates, measured(candidates) is called, and the scores that it returns replace theirs. For a column in
-    the span of the selected columns, `measured` returns score and error zero.
-    """
-    J = candidates(np.abs(score), error, excluded)
-    if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
-        return Argmax(float(abs(score[J[0]])), (int(J[0]),), int(J[0])), score
-    some, errors, coarse = measured(J)
-    score = score.astype(np.float64)
-    score[J] = some
-    certain = np.abs(some) > coarse * errors
-    if not certain.any():
-        return None, score
-    top, tied = tied_at_maximum(some, errors)
-    pick = tied[np.argmax(certain[tied])]
-    return Argmax(top, tuple(J[tied].tolist()), int(J[pick])), score
-
-
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
     """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if this number is negative.
 
