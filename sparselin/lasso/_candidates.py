@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,22 +20,6 @@ _CAPACITY = 256  # number of columns that can enter before the arrays are enlarg
 # it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
 # their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
 _SPREAD = 8.0
-
-
-class Run(NamedTuple):
-    """The points of the LASSO path that one call of `Candidates.follow` passed, and how the call ended.
-
-    lams, coef : λ (m,) and β (m, M) at the m points, for the M candidate columns.
-    sizes : (m,) ‖y‖ + Σ‖X_j‖|β_j| at the points; the errors of c = Xᵀ(y − Xβ) are relative to this number.
-    events : (m,) the event at each point: j + 1 if candidate j enters, −(j + 1) if it leaves, or 0.
-    ending : the reason why the call ended, a code of the kernel `homotopy`.
-    """
-
-    lams: FloatArray
-    coef: FloatArray
-    sizes: FloatArray
-    events: IndexArray
-    ending: int
 
 
 class Candidates(Gathered):
@@ -170,9 +154,10 @@ class Candidates(Gathered):
         self.reached = place
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
-    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
+    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> tuple[kernels.Trail, int]:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
 
+        Returns the points that the run passed, and the reason why it ended, a code of the kernel `homotopy`.
         The run also stops at λ = lam_min, and after `quota` columns marked in `fresh` have entered
         (`kernels.Until`).
         """
@@ -191,8 +176,7 @@ class Candidates(Gathered):
             if ending != kernels.FULL:
                 break
             self._grow()
-        lams, coef = trail.lams[:passed], trail.coef[:passed]
-        return Run(lams, coef, trail.sizes[:passed], trail.events[:passed], int(ending))
+        return kernels.Trail._make(array[:passed] for array in trail), int(ending)
 
     def _grow(self) -> None:
         more, names = len(self.reached.order), ("order", "sign", "beta", "L")

@@ -16,7 +16,7 @@ Between knots, β and c are linear in λ. They are computed from X and y (`_segm
 segment is β̇, which is nonzero only on S and on P, the nonzero features outside S. A knot is accepted only if
 the errors of c are below λ/1000 for all columns that may be tied there; otherwise the path ends before the
 knot. (For a Gram problem c is known only to κ²·eps, where κ is the condition number of the columns. So its
-error bounds are capped at λ/1000; see `_segment.error_limits`.)
+error bounds are capped at λ/1000; see `Segment`.)
 
 If β ≥ 0 is required outside S, the penalty |β_j| is replaced by β_j, and by ∞ for β_j < 0. Then the condition
 |c_j| ≤ λ becomes c_j ≤ λ: every sign s_j is +1, and c_j is compared with λ in place of |c_j| (`size`).

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
-from sparselin.lasso._candidates import Candidates, Run
+from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
 from sparselin.linalg.gathered import GramRows
 from sparselin.parallel.threads import spread_chunks, workers
@@ -104,13 +104,13 @@ class Guess:
         while limit > 0:
             start, columns = candidates.here(), candidates.index
             fresh = self.rows.place[columns] < 0 if not candidates.whole else candidates.place < -1
-            run = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
+            run, ending = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
             m, skipped = len(run.lams), 0
-            if run.ending == kernels.DONE:
+            if ending == kernels.DONE:
                 coef, r = candidates.refine(lam_min)
                 run.coef[-1, candidates.reached.order[: candidates.p]] = coef
                 skipped = int(candidates.has_left(lam_min, coef, r))
-            proved = min(self._prove(run, limit), m - skipped)
+            proved = min(self._prove(run, ending == kernels.LIMIT and m < limit), m - skipped)
             keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
@@ -126,7 +126,7 @@ class Guess:
                     start = candidates.at(run.lams[keep - 1], run.coef[keep - 1], P)
                 if not candidates.resume(start):
                     return
-            elif run.ending != kernels.LIMIT:
+            elif ending != kernels.LIMIT:
                 return
             else:
                 if len(candidates.index) > len(columns):
@@ -141,12 +141,12 @@ class Guess:
             self.candidates.add(missing)
         return self.candidates.resume(point)
 
-    def _prove(self, run: Run, limit: int) -> int:
+    def _prove(self, run: kernels.Trail, continues: bool) -> int:
         """Check |c_j| ≤ λ for all columns at the points of a run; return the number of leading valid points.
 
         Here c = Xᵀ(y − Xβ). Columns that violate the condition become candidates. If there are violations, or
-        the run ended at its limit, the last segment is extrapolated, and the columns that would enter first
-        become candidates too.
+        another run continues this one (`continues`), the last segment is extrapolated, and the columns that
+        would enter first become candidates too.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
         if m == 0 or self.candidates.whole:
@@ -177,7 +177,7 @@ class Guess:
             proved = int(first.min())
             if proved == m and accurate < m:
                 return accurate
-            if proved < m or (run.ending == kernels.LIMIT and m < limit):
+            if proved < m or continues:
                 i = min(proved, m - 1)
                 ends = coef[max(0, i - 1) : i + 1]
                 c = problem.Xty - ends @ G
@@ -223,8 +223,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     lams: FloatArray = np.zeros(0)  # λ and β (m, M) of the points passed
     betas: FloatArray = np.zeros((0, 0))
     while True:
-        run = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
-        if run.ending != kernels.DONE:
+        run, ending = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
+        if ending != kernels.DONE:
             return None
         coef, r = candidates.refine(lam)
         residual = r.astype(problem.dtype, copy=False)
@@ -280,7 +280,7 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 
     P : the active set above the first point.
     columns : the candidates.
-    events : `Run.events`, which says which candidate enters or leaves at each point.
+    events : `kernels.Trail.events`, which says which candidate enters or leaves at each point.
     """
     active, below = sorted(P), []
     for event in events.tolist():
