@@ -95,6 +95,16 @@ def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
     return pursue(problem, k, largest_fall, lengths=lengths, **options)
 
 
+def quotient_scores(selection: Selection, lengths: Lengths, c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return |⟨X_j, r⟩|/‖P_S^⊥X_j‖ (d,) for all columns j, and error bounds (d,), for c = Xᵀr (d,).
+
+    r = P_S^⊥y is the residual on the selected columns S.
+    """
+    score = np.abs(c) * lengths.scale
+    error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm
+    return score, error * lengths.weights(score)
+
+
 def largest_quotient(
     selection: Selection, lengths: Lengths, c: FloatArray, excluded: IndexArray | list[int]
 ) -> Pick | Status:
@@ -105,14 +115,12 @@ def largest_quotient(
 
     c : (d,) the correlations Xᵀr.
     """
-    score = np.abs(c) * lengths.scale
-    error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
-    c = c.astype(np.float64)
+    scores, c = quotient_scores(selection, lengths, c), c.astype(np.float64)
 
     def quotients(J: IndexArray) -> Scores:
         exact = selection.measure(J)
         c[J] = exact.c
         return exact.quotients()
 
-    pick, _ = argmax(score, error, excluded, quotients)
+    pick, _ = argmax(*scores, excluded, quotients)
     return selection.ending() if pick is None else pick._replace(lam_star=float(abs(c[pick.feature])))

@@ -26,7 +26,7 @@ import numpy as np
 
 from sparselin.greedy._selection import Lengths, Selection
 from sparselin.greedy._walk import Pick
-from sparselin.greedy.ols import largest_quotient
+from sparselin.greedy.ols import largest_quotient, quotient_scores
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.spectral.regularizers import Gram, Growth, PowerGrowth, SetFunction, grow
@@ -94,15 +94,6 @@ class GrowingR2:
         self.lengths.measure(qr)
         self.gains_taken.append(self.value - before)
 
-    def scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, and error bounds (d,).
-
-        S is the present set, and r the residual of least squares on it.
-        """
-        score = np.abs(self.c) * self.lengths.scale
-        error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
-        return score, error * self.lengths.weights(score)
-
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return R²(S + x) − R²(S) for each feature x in J, and error bounds, arrays (|J|,).
 
@@ -115,7 +106,8 @@ class GrowingR2:
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
-        score, error = (v[J] / self.problem.y_norm for v in self.scores())
+        scores = quotient_scores(self.selection, self.lengths, self.c)
+        score, error = (v[J] / self.problem.y_norm for v in scores)
         best = float(score.max(initial=0.0))
         known = best > float(error.min(initial=np.inf))
         allowed = _MAX_ERROR * (min(1.0, best**2) if known else 1.0)
