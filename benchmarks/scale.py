@@ -24,8 +24,7 @@ import numpy as np
 
 import sparselin as sl
 from benchmarks.timing import interleave
-from sparselin.scale.chunks import chunk_of
-from sparselin.scale.form import form_of
+from sparselin.scale.form import chunk_of, form_of
 from sparselin.scale.partial import absorb, empty_partial
 from sparselin.scale.sources import ReadOptions, open_source
 

@@ -5,7 +5,7 @@ import pytest
 from oracles import textbook_ols, textbook_omp
 
 import sparselin as sl
-from sparselin.greedy import _guesses as guesses
+from sparselin.greedy import _blocks as guesses
 from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy._blocks import Blocks
 

@@ -14,7 +14,7 @@ import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import blocks as block_kernels
 from sparselin.ensembles import gaussian, random_walk
-from sparselin.greedy import _guesses as guesses
+from sparselin.greedy import _blocks as guesses
 from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy import _selection as selection
 from sparselin.greedy import _single as single

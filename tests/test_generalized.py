@@ -11,8 +11,7 @@ from refusals import refuses
 
 import sparselin as sl
 from proofs_checks.glm import LOGISTIC, POISSON, dual_point, model, objective, reach, solve
-from sparselin.greedy._losses import LOSSES
-from sparselin.greedy._refit import LossData, refit
+from sparselin.greedy._losses import LOSSES, LossData, refit
 
 select = partial(sl.generalized_omp, intercept=True)
 
@@ -46,8 +45,8 @@ def test_optimality_bounds_what_is_left_and_is_of_the_order_of_rounding(loss, in
 
 
 def test_the_bound_holds_far_from_the_minimum(rng):
-    """L(b) − min L ≤ D² where all |a_iᵀδ| < 1: the theorem of `_refit`, at many b."""
-    from sparselin.greedy._refit import evaluate
+    """L(b) − min L ≤ D² where all |a_iᵀδ| < 1: the theorem of `_losses`, at many b."""
+    from sparselin.greedy._losses import evaluate
 
     near = 0
     for case in range(60):

@@ -9,8 +9,7 @@ from losses import EPS, draw, has_minimum, with_ones
 
 import sparselin as sl
 from proofs_checks.glm import LOGISTIC, POISSON, moving_rows
-from sparselin.greedy._losses import LOSSES, separates
-from sparselin.greedy._refit import LossData, NoFit, refit
+from sparselin.greedy._losses import LOSSES, LossData, NoFit, refit, separates
 
 select = partial(sl.generalized_omp, intercept=True)
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin.linalg.refinement import refine
-from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import ThinQR, refine
 from sparselin.linalg.ties import in_span
 
 N, D = 30, 14

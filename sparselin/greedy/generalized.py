@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import weights_of_groups
-from sparselin.greedy._losses import LOGISTIC, check_loss, check_responses, encode_labels, initial_intercept
-from sparselin.greedy._refit import LossData, NoFit, Refit, refit
+from sparselin.greedy._losses import (
+    LOGISTIC,
+    LossData,
+    NoFit,
+    Refit,
+    check_loss,
+    check_responses,
+    encode_labels,
+    initial_intercept,
+    refit,
+)
 from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
 from sparselin.linalg.ties import Scores, ending, relative_margin
 from sparselin.problem import Problem, as_problem
@@ -69,7 +78,7 @@ def generalized_omp(
     factorisation of √V·X_S and provably decreases L. The refit ends when ∇L is zero to rounding. The model
     may then still be slightly above the minimum. The deviance is twice the loss up to a constant, and
     `optimality` in the result bounds the excess of the deviance over its minimum (proof in
-    `sparselin.greedy._refit`). `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, plus a bound on rounding
+    `sparselin.greedy._losses`). `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, plus a bound on rounding
     errors. An error of the refit affects c_i only by its square, because c_i = z_iᵀ(w∘(y − μ)), where z_i is
     X_i minus its projection onto the span of X_S in the inner product uᵀVv (`_GeneralizedState._measure`).
 
@@ -355,8 +364,8 @@ class _GeneralizedState:
         """Return c = −∇L (d,) for the loss L, set to zero on the selected features, and bounds on its errors.
 
         Let w be the weights, η the linear predictors and μ the means. Then c = Xᵀ(w∘(y − μ)) is one product
-        with X. The errors of this product and of the computed w∘(y − μ) are bounded as in `_refit`. The refit
-        is not exact: its η and μ differ from the optimal η* and μ*. Let a* = η* − η, ρ = max|a*_i|, V =
+        with X. The errors of this product and of the computed w∘(y − μ) are bounded as in `_losses`. The
+        refit is not exact: its η and μ differ from the optimal η* and μ*. Let a* = η* − η, ρ = max|a*_i|, V =
         diag(w∘ℓ''), and D the decrement of `Refit`. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, the inexact refit
         adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the error of c_i. If ρ ≤ −log ½, this is at most 2‖√V·X_i‖D.
         """

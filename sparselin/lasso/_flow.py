@@ -40,7 +40,7 @@ from sparselin._kernels import refinement
 from sparselin.lasso._segment import Segment
 from sparselin.lasso.entry import dependence_moves, largest_support
 from sparselin.linalg.gathered import GramRows
-from sparselin.linalg.refinement import length_of
+from sparselin.linalg.thin_qr import length_of
 from sparselin.linalg.ties import in_span
 from sparselin.parallel.threads import spread, workers
 from sparselin.problem import Problem

@@ -33,38 +33,17 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
-from sparselin.linalg.refinement import Balance, length_of, refine
-from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import Balance, ThinQR, length_of, refine
 from sparselin.linalg.ties import CHUNK, ending, in_span, off_span
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, ErrorModel
 from sparselin.results import FloatArray, IndexArray, Status
 
 # The largest error of c at a knot, as a share of λ. If this were larger, rounding would decide the order in
-# which columns enter; if it were smaller, paths of nearly dependent columns would end early.
+# which columns enter; if it were smaller, paths of nearly dependent columns would end early. For a Gram
+# problem the error bounds grow with the squared condition number κ² of the columns, and would end the path
+# long before the errors matter. So they are capped, and do not end the path.
 _UNDECIDED = 1e-3
-
-
-class ErrorLimits(NamedTuple):
-    """The limits for the error bounds of the correlations c = Xᵀ(y − Xβ) along a path, as fractions of λ.
-
-    cap : an error bound that exceeds cap·λ is replaced by cap·λ.
-    limit : the path ends if an error bound exceeds limit·λ.
-    """
-
-    cap: float
-    limit: float
-
-
-def error_limits(errors: ErrorModel) -> ErrorLimits:
-    """Return the limits for the error bounds of the correlations, depending on the kind of the problem.
-
-    For a Gram problem the bounds grow with the squared condition number κ² of the columns, and would end the
-    path long before the errors matter. So they are capped, and do not end the path.
-    """
-    if errors.power == 2:
-        return ErrorLimits(cap=_UNDECIDED, limit=math.inf)
-    return ErrorLimits(cap=math.inf, limit=_UNDECIDED)
 
 
 def sign_error(errors: ErrorModel, kappa: float) -> float:
@@ -115,6 +94,8 @@ class Segment:
     direction : slope and u, as the x and r of a `Balance`.
     lam : λ of the last knot.
     sound : whether the error bounds have decided everything so far.
+    cap : an error bound of the correlations that exceeds cap·λ is replaced by cap·λ.
+    limit : the path ends if an error bound of the correlations exceeds limit·λ.
     size : the function of the correlations c that is compared with λ. It returns |c|, or c itself if β ≥ 0 is
         required outside S (`positive`).
     """
@@ -122,7 +103,8 @@ class Segment:
     def __init__(self, problem: Problem, S: IndexArray, positive: bool, qr: ThinQR | None) -> None:
         self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.problem = problem.in_double()
-        self.limits = error_limits(self.problem.errors)
+        gram = self.problem.errors.power == 2
+        self.cap, self.limit = (_UNDECIDED, math.inf) if gram else (math.inf, _UNDECIDED)
         if qr is None:
             self.qr = ThinQR(self.problem, S, unit=problem.length_unit, keep_columns=True)
         else:
@@ -163,11 +145,11 @@ class Segment:
         On the segment the residual is r₀ + λu, and the correlations are a + λb. For a, the cap is multiplied
         by min(λ, max|a|), the scale of the next event.
         """
-        if math.isinf(self.limits.cap) or balance is not self.base:
-            return self.limits.cap
+        if math.isinf(self.cap) or balance is not self.base:
+            return self.cap
         a = np.abs(self._correlate(balance.r))
         a[self.qr.index] = 0
-        return self.limits.cap * min(self.lam, float(a.max()))
+        return self.cap * min(self.lam, float(a.max()))
 
     def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, and error bounds; r belongs to a `Balance`."""
@@ -291,7 +273,7 @@ class Segment:
         return length_of(balance.r), math.hypot(f, length_of(self.qr.norms * balance.x))
 
     def _is_small(self, error: FloatArray, scale: float) -> bool:
-        return bool(np.all(error <= self.limits.limit * scale))
+        return bool(np.all(error <= self.limit * scale))
 
     def _set_base(self) -> None:
         """Compute the least squares coefficients β₀ on the columns of the factorisation, and the residual."""
@@ -337,6 +319,6 @@ class Segment:
         b: FloatArray = lines[:, 1]
         a_error = self._errors(self.base, self.problem.column_norms)
         b_error = self._errors(self.direction, self.problem.column_norms)
-        if self.is_fitted() and math.isinf(self.limits.cap):  # in a Gram problem a_error exceeds such an a
+        if self.is_fitted() and math.isinf(self.cap):  # in a Gram problem a_error exceeds such an a
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.linalg.refinement import refine
-from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import ThinQR, refine
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns

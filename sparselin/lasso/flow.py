@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._flow import Flow, Saddle
-from sparselin.linalg.refinement import length_of
-from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import ThinQR, length_of
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FlowPath, IndexArray, Status

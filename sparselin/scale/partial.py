@@ -14,8 +14,7 @@ import numpy as np
 from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray
 from sparselin.scale import factor
-from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, codes_of
-from sparselin.scale.form import Form
+from sparselin.scale.form import BadChunkData, Chunk, Codes, Form, TooManyLevels, codes_of
 
 # The column of zeros and ones of one level: (index of the category among the columns of a chunk, level).
 Slot: TypeAlias = tuple[int, Any]

@@ -18,8 +18,7 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.scale.checkpoint import Saved, load, save
-from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, chunk_of
-from sparselin.scale.form import Form
+from sparselin.scale.form import BadChunkData, Chunk, Codes, Form, TooManyLevels, chunk_of
 from sparselin.scale.partial import Partial, absorb, empty_partial, skip
 from sparselin.scale.record import BadChunk, Progress, finish
 from sparselin.scale.sources import Failure, RawChunk, Source

@@ -13,6 +13,7 @@ exchange only triangular factors.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import sys
@@ -24,8 +25,7 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.scale.checkpoint import Saved, load
-from sparselin.scale.chunks import BadChunkData, TooManyLevels, chunk_of
-from sparselin.scale.form import Form
+from sparselin.scale.form import BadChunkData, Form, TooManyLevels, chunk_of
 from sparselin.scale.partial import Partial, Slot, absorb, empty_partial, join_slots, merge, skip
 from sparselin.scale.passes import Options, Pass, chunk_bytes
 from sparselin.scale.sources import ReadOptions
@@ -45,22 +45,9 @@ class Leaf(NamedTuple):
     why: str | None = None
 
 
-class LeafSummary(NamedTuple):
-    """The size, rows and levels of a leaf of the tree of merges, and the reason if its chunk is unusable.
-
-    The factor of the leaf is not included.
-    """
-
-    bytes: int
-    rows: int
-    why: str | None
-    slots: tuple[Slot, ...]
-
-
-def summarize(leaf: Leaf) -> LeafSummary:
-    """Return the summary of a leaf."""
-    rows = leaf.partial.rows + leaf.partial.held_rows
-    return LeafSummary(leaf.bytes, rows, leaf.why, leaf.partial.slots)
+def summarize(leaf: Leaf) -> Leaf:
+    """Return a leaf without its factors."""
+    return leaf._replace(partial=dataclasses.replace(leaf.partial, R=np.zeros((0, 0)), held=None))
 
 
 def read_leaf(raw: Any, vectors: tuple[Any, ...], number: int, form: Form) -> Leaf:
@@ -128,7 +115,7 @@ class _Tree(Pass):
     def _absorb(self, future: Any) -> None:
         try:
             summary, leaf = self.executor.summary(future)
-            self.slots = join_slots(self.slots, summary.slots, self.form)
+            self.slots = join_slots(self.slots, summary.partial.slots, self.form)
         except TooManyLevels as error:
             raise self.bad("", f"cannot be used: {error}") from None
         except Exception as error:  # of the task that makes the chunk
@@ -138,8 +125,8 @@ class _Tree(Pass):
         if summary.why is not None and not self.options.skips:
             raise self.bad("", summary.why)
         self._push(leaf)
-        self.number, self.rows = self.number + 1, self.rows + summary.rows
-        self.bytes += summary.bytes
+        self.number, self.bytes = self.number + 1, self.bytes + summary.bytes
+        self.rows += summary.partial.rows + summary.partial.held_rows
 
     def _push(self, part: Any) -> None:
         """Append a leaf to `parts`, and merge the last two parts as long as they have the same height."""
@@ -172,7 +159,7 @@ class _LocalExecutor:
     def leaf(self, delayed: Any, number: int, form: Form) -> Any:
         return delayed, number, form
 
-    def summary(self, waiting: Any) -> tuple[LeafSummary, Any]:
+    def summary(self, waiting: Any) -> tuple[Leaf, Any]:
         delayed, number, form = waiting
         import dask
 
@@ -212,7 +199,7 @@ class _DistributedExecutor:
         future = self.client.compute(dask.delayed(read_leaf, pure=False)(*delayed, number, form), **where)
         return future, self.client.submit(summarize, future, pure=False)
 
-    def summary(self, waiting: Any) -> tuple[LeafSummary, Any]:
+    def summary(self, waiting: Any) -> tuple[Leaf, Any]:
         return waiting[1].result(), waiting[0]
 
     def merge(self, a: Any, b: Any, form: Form) -> Any:
