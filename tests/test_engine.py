@@ -192,7 +192,7 @@ def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kin
 
     def extend(run, *arguments):
         followed, qr, problem = right_extend(run, *arguments), run.selection.qr, run.problem
-        support = [*run.selection.support, *(pick.feature for pick in followed.picks)]
+        support = [*run.selection.trail.support, *(pick.feature for pick in followed.picks)]
         assert qr.index == support
         sizes.append(len(followed.picks))
         if len(support) < run.k:

@@ -129,7 +129,7 @@ def sequential_attention(
     generator = np.random.default_rng(rng)
 
     def pick_by_weight(selection: Selection) -> Pick | Status:
-        problem, S = selection.problem, np.array(selection.support, np.intp)
+        problem, S = selection.problem, np.array(selection.trail.support, np.intp)
         entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status

@@ -160,12 +160,12 @@ class Blocks(ByRule):
         # the most columns, tied at the maximum in float32, that are compared in float64
         self._max_candidates = 16 if lengths is None and problem.dtype == np.float32 else 1
         self._next = self._search()
-        self._start, self._blocks = len(selection.picks), 0
+        self._start, self._blocks = len(selection.trail.picks), 0
 
     @property
     def efficient(self) -> bool:
         """Return whether blocks have yielded enough picks, on average, to be faster than single picks."""
-        return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
+        return len(self.selection.trail.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
         """Return a bound on the error of c_j/‖X_j‖, where c = Xᵀr are the correlations with the residual r.
@@ -221,7 +221,7 @@ class Blocks(ByRule):
         after this pick. The product is padded with unused rows to a multiple of STRIDE, because such a
         product is faster.
         """
-        known = p - (not self.complete and len(self.selection.picks) + p == self.k)
+        known = p - (not self.complete and len(self.selection.trail.picks) + p == self.k)
         stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
         if known:
             correlate_rows(self.problem, self.selection.qr.rows(t, stop), self.W[t:stop], self.count)

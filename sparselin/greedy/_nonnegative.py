@@ -78,7 +78,7 @@ class Nonnegative(Selection):
             return AddedPicks([], [], [])
         r = self.qr.residual(self.qr.problem.y)
         self.residual = r.astype(self.problem.dtype, copy=False)
-        self._solutions.append((len(self.picks) + 1, list(self.qr.index), solution))
+        self._solutions.append((len(self.trail.picks) + 1, list(self.qr.index), solution))
         return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
 
     def record(self, added: AddedPicks) -> None:
@@ -127,7 +127,9 @@ class Nonnegative(Selection):
             if entered not in index or index in seen:
                 return None
             seen.add(index)
-            outside = np.array([p.feature for p in self.picks if p.feature not in index | self.free], np.intp)
+            outside = np.array(
+                [p.feature for p in self.trail.picks if p.feature not in index | self.free], np.intp
+            )
             c, error, coarse = self.measure(outside).correlations()
             excess = np.where(c > coarse * error, c, 0)
             if not excess.any():
@@ -170,11 +172,11 @@ class Nonnegative(Selection):
         return beta, problem.errors.measured_error(size, length, y_size, r_norm, length) * square
 
     def _lam_star(self) -> FloatArray:
-        return np.array([pick.lam_star for pick in self.picks])
+        return np.array([pick.lam_star for pick in self.trail.picks])
 
     def _coef_path(self) -> FloatArray:
-        t = len(self.picks)
-        path, place = np.zeros((t, t), self.problem.dtype), {j: i for i, j in enumerate(self.support)}
+        t = len(self.trail.picks)
+        path, place = np.zeros((t, t), self.problem.dtype), {j: i for i, j in enumerate(self.trail.support)}
         for m, index, beta in self._solutions:  # for a dependent forced column the previous β is kept
             path[m - 1 :] = 0
             path[m - 1 :, [place[j] for j in index]] = beta

@@ -84,18 +84,6 @@ class Selection:
         return Double(self.problem)
 
     @property
-    def picks(self) -> list[Pick]:
-        return self.trail.picks
-
-    @property
-    def support(self) -> list[int]:
-        return self.trail.support
-
-    @property
-    def residual_norm(self) -> float:
-        return self.trail.norms[-1]
-
-    @property
     def total_norm(self) -> float:
         """The norm to which `tol` is relative: ‖y‖, or with an intercept ‖y − ȳ‖, where ȳ = mean y."""
         return self.trail.norms[self._ones]
@@ -126,7 +114,7 @@ class Selection:
             self.record(added)
         else:
             self.exclude(pick.feature)
-            self.trail.add([pick], [self.residual_norm])
+            self.trail.add([pick], [self.trail.norms[-1]])
         return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
@@ -143,7 +131,7 @@ class Selection:
     def record(self, added: AddedPicks) -> None:
         """Update the selection, the residual r, ‖r‖ and Xᵀr after picks were added to the factorisation."""
         picks, projections, norms, self._c = added
-        self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
+        self._basis.extend(range(len(self.trail.picks), len(self.trail.picks) + len(picks)))
         self.trail.add(picks, norms)
         self.excluded.extend(pick.feature for pick in picks)
         self.projections.extend(projections)
@@ -204,8 +192,8 @@ class Selection:
         accurate, because rounding leaves a small part of r in the span of X_S, and this part does not affect
         ⟨q, r⟩.
         """
-        lam_star = np.array([pick.lam_star for pick in self.picks])
-        alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
+        lam_star = np.array([pick.lam_star for pick in self.trail.picks])
+        alone = [self.trail.picks[i].tied == (self.trail.picks[i].feature,) for i in self._basis]
         index = np.array(self._basis, np.intp)[alone]
         lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.projections))[alone]
         return lam_star
@@ -213,7 +201,7 @@ class Selection:
     def _coef_path(self) -> FloatArray:
         """Return the coefficients (t, t) along the path: row j is the fit on the first j + 1 features."""
         projections = np.array(self.projections, self.problem.dtype)
-        return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
+        return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.trail.picks))
 
     def path(self, status: Status) -> SelectionPath:
         """Return the selection so far as a `SelectionPath`.
@@ -222,17 +210,17 @@ class Selection:
         """
         problem, dtype, ones = self.problem, self.problem.dtype, self._ones
         coef = self._coef_path()
-        support = np.array(self.support[ones:], np.intp)
-        intercept = coef[:, 0] if ones else np.zeros(len(self.picks) + 1, dtype)
+        support = np.array(self.trail.support[ones:], np.intp)
+        intercept = coef[:, 0] if ones else np.zeros(len(self.trail.picks) + 1, dtype)
         inner, scale = coef[ones:, ones:], problem.design.scale
         return SelectionPath(
             support=support,
             coef_path=inner if scale is None else inner * scale[support],
             intercept_path=intercept.copy(),
             **self.trail.fields(dtype, ones) | {"lam_star": self._lam_star()[ones:].astype(dtype)},
-            active_sets=tuple(pick.active for pick in self.picks[ones:]),
+            active_sets=tuple(pick.active for pick in self.trail.picks[ones:]),
             weights=tuple(
-                pick.weights[: problem.n_features] for pick in self.picks if pick.weights is not None
+                pick.weights[: problem.n_features] for pick in self.trail.picks if pick.weights is not None
             ),
             residual_norm=np.array(self.trail.norms[ones:], dtype),
             status=status,

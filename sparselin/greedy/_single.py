@@ -92,7 +92,7 @@ class Screened(ByRule):
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         selection, qr, r = self.selection, self.selection.qr, self.selection.residual
-        result, norm, out = AddedPicks([], [], []), selection.residual_norm, list(selection.excluded)
+        result, norm, out = AddedPicks([], [], []), selection.trail.norms[-1], list(selection.excluded)
         for _ in range(min(limit, _RUN)):
             added = qr.append(pick.feature)
             # the next call tries this pick first, and then `Pursuit.step` excludes it
@@ -107,7 +107,7 @@ class Screened(ByRule):
                 result.picks.append(pick)
                 result.projections.append(projection)
                 result.norms.append(norm)
-            done = len(selection.picks) + len(result.picks) == self._k or norm <= floor
+            done = len(selection.trail.picks) + len(result.picks) == self._k or norm <= floor
             self._next = None if done else self._search(r, out)
             if self._next is None or not added:
                 break

@@ -92,10 +92,10 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
     segment is the solution in a window of λ below λ*. The KKT conditions are checked on all columns in the
     middle of the window. One product with the residuals y − Xβ serves all picks.
     """
-    problem, qr, picks = selection.problem, selection.qr, selection.picks
+    problem, qr, picks = selection.problem, selection.qr, selection.trail.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
     projections = np.array(selection.projections, problem.dtype)
-    support = np.array(selection.support, np.intp)
+    support = np.array(selection.trail.support, np.intp)
     rho = np.diag(qr.R)[t - p :].copy()
     sign, half = np.sign(projections[t - p :]), np.empty(p, problem.dtype)
     kernels.windows(c, W, projections[t - p :], rho, support, m, half)
@@ -136,7 +136,7 @@ def homotopy_at(selection: Selection) -> Homotopy:
 
     The homotopy uses the factorisation of the selection.
     """
-    S = np.array(selection.support, np.intp)
+    S = np.array(selection.trail.support, np.intp)
     return Homotopy(selection.problem, S, qr=selection.double_qr())
 
 

@@ -29,7 +29,8 @@ from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient, quotient_scores
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.spectral.regularizers import Gram, Growth, PowerGrowth, SetFunction, grow
+from sparselin.spectral.regularizers.base import Gram, Growth, SetFunction, grow
+from sparselin.spectral.regularizers.rank import PowerGrowth
 
 # If the error of tied gains exceeds this share of the unit of f (`Growth.unit`), the lowest index does not
 # decide the tie. With a larger value, it would decide between gains that are hardly known. With a smaller
@@ -67,7 +68,7 @@ class GrowingR2:
     def value(self) -> float:
         """R² of the present set."""
         size = self.problem.y_norm
-        return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
+        return 1 - (self.selection.trail.norms[-1] / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
         """Add feature j to the set S. If its column is in the span of X_S, R² does not change."""
@@ -88,7 +89,7 @@ class GrowingR2:
             row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
             row /= qr.R[t, t]
         self.c -= selection.projections[-1] * row
-        self.c[selection.support] = 0
+        self.c[selection.trail.support] = 0
         self.lengths.squares -= row**2
         self.lengths.size = qr.size
         self.lengths.measure(qr)
