@@ -11,8 +11,7 @@ from spectral_oracles import by_eigenvalues, designs, members
 
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.regularizers import Gram, PlainGrowth, grow
-from sparselin.spectral.regularizers.base import trace_error
+from sparselin.spectral.regularizers.base import Gram, PlainGrowth, grow, trace_error
 
 ENTROPIES = [SmoothedDifferentialEntropy(delta, k) for delta in (0.1, 0.7, 1.0, 3.0) for k in (None, 2)]
 RANKS = [GeneralizedRank(alpha) for alpha in (0.0, 0.2, 0.5, 1.0)]

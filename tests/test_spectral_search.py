@@ -29,7 +29,7 @@ from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
 from sparselin.spectral._searches import Climb
 from sparselin.spectral.objective import GrowingR2
-from sparselin.spectral.regularizers import Gram
+from sparselin.spectral.regularizers.base import Gram
 
 
 def contracted(table, F, free):

@@ -20,7 +20,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral.objective import Objective, Undecided, accepted_moves, lowest_of_largest, vague_error
-from sparselin.spectral.regularizers import Gram, Growth, SetFunction, grow
+from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 
 Callback = Callable[[SubsetResult], object]
 Watch = Callable[[list[int]], bool]
@@ -224,12 +224,9 @@ class Climb:
         at = self._best(np.array(self.free, np.intp), -losses, error)
         if at is None:
             return False
-        self.growth = self._without(self.free[at])
+        S = [i for i in self.growth.index if i != self.free[at]]
+        self.growth = grow(self.gram, self.f, S)
         return True
-
-    def _without(self, j: int) -> Growth:
-        """Return the state of f at the current set without feature j."""
-        return grow(self.gram, self.f, [i for i in self.growth.index if i != j])
 
 
 def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:

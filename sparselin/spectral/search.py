@@ -17,7 +17,7 @@ from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import GreedyMaximum, IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._searches import Callback, FoundSet, SearchTask, extend, forward, greedy_local, local
 from sparselin.spectral.objective import Objective
-from sparselin.spectral.regularizers import Gram, SetFunction, grow
+from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 from sparselin.validation import Columns, check_count, check_level
 
 Variant = Literal["complete", "printed"]

@@ -7,8 +7,7 @@ import functools
 from collections.abc import Callable
 
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.regularizers import SetFunction
-from sparselin.spectral.regularizers.base import Method
+from sparselin.spectral.regularizers.base import Method, SetFunction
 from sparselin.validation import check_new
 
 

@@ -36,7 +36,8 @@ from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.choice import LassoFit, choose_nu_for_each, lasso_fits
-from sparselin.spectral.regularizers import SetFunction, SmoothedDifferentialEntropy
+from sparselin.spectral.regularizers import SmoothedDifferentialEntropy
+from sparselin.spectral.regularizers.base import SetFunction
 from sparselin.spectral.search import forward_regression
 
 BASELINES = ("lasso", "no-reg")

@@ -9,7 +9,7 @@ from sparselin.greedy._groups import group_omp
 from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.results import FeatureRanking
 from sparselin.spectral import SmoothedDifferentialEntropy
-from sparselin.spectral.regularizers import Gram, SetFunction, grow
+from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 from sparselin.validation import check_level
 
 

@@ -7,12 +7,6 @@ f(S + x) − f(S), x ∉ S, is written f(x | S). Each function has a module, whi
 its gains are computed while S grows.
 """
 
-from sparselin.spectral.regularizers.base import Gram as Gram
-from sparselin.spectral.regularizers.base import Growth as Growth
-from sparselin.spectral.regularizers.base import PlainGrowth as PlainGrowth
-from sparselin.spectral.regularizers.base import SetFunction as SetFunction
-from sparselin.spectral.regularizers.base import grow as grow
 from sparselin.spectral.regularizers.entropy import SmoothedDifferentialEntropy as SmoothedDifferentialEntropy
 from sparselin.spectral.regularizers.rank import GeneralizedRank as GeneralizedRank
-from sparselin.spectral.regularizers.rank import PowerGrowth as PowerGrowth
 from sparselin.spectral.regularizers.variance import SpectralVariance as SpectralVariance

@@ -195,16 +195,6 @@ def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
     return np.maximum(values, 0), cutoff
 
 
-def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-    """Return f(S + x) − f(S) for all features x, (d,); it is 0 for x in S."""
-    gram = Gram.of_matrix(C)
-    taken: IndexArray = check_indices(S, gram.d, "S")
-    others = np.setdiff1d(np.arange(gram.d), taken)
-    gains = np.zeros(gram.d)
-    gains[others] = grow(gram, f, taken.tolist()).gains(others)[0]
-    return gains
-
-
 def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: float) -> float:
     """Return a bound on the error of Σ h(λ_i), for concave h, if the error of each λ_i is at most e.
 
@@ -219,15 +209,25 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 
-def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
-    """Return a bound on the error of f(S) = constant + Σ h(λ_i) from rounding of C; h is `f._h`.
+class Regularizer:
+    """The base of the regularizers f(S) = constant + Σ h(λ_i), where λ_i are the eigenvalues of C_S."""
 
-    λ_i are the eigenvalues of C_S.
+    def gains(self: Any, C: ArrayLike, S: Iterable[int]) -> FloatArray:
+        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|²) operations; it is 0 for x in S."""
+        gram = Gram.of_matrix(C)
+        taken: IndexArray = check_indices(S, gram.d, "S")
+        others = np.setdiff1d(np.arange(gram.d), taken)
+        gains = np.zeros(gram.d)
+        gains[others] = grow(gram, self, taken.tolist()).gains(others)[0]
+        return gains
 
-    unit : the error of C_ij is at most unit·√(C_ii·C_jj).
-    """
-    values, _ = spectrum(C, S)
-    return trace_error(f._h, values, unit * float(np.diag(C)[S].sum()))
+    def _value_error(self: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
+        """Return a bound on the error of f(S) from rounding of C.
+
+        unit : the error of C_ij is at most unit·√(C_ii·C_jj).
+        """
+        values, _ = spectrum(C, S)
+        return trace_error(self._h, values, unit * float(np.diag(C)[S].sum()))
 
 
 def check_constant(f: Any) -> None:

@@ -23,7 +23,7 @@ from sparselin._kernels.linear_algebra import extend
 from sparselin.problem.errors import EPS
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.regularizers.base import Gram, Growth, check_constant, gains_of, spectrum, value_error
+from sparselin.spectral.regularizers.base import Gram, Growth, Regularizer, check_constant, spectrum
 from sparselin.validation import check_level
 
 # A pivot is computed from X if the bound on its relative error, which also bounds the error of a gain, is
@@ -33,7 +33,7 @@ _MAX_RATIO = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class SmoothedDifferentialEntropy:
+class SmoothedDifferentialEntropy(Regularizer):
     """The smoothed differential entropy f_de of *Selecting Diverse Features* (section 5.1).
 
         f_de(S) = Σ_{i≤|S|} log₂(δ + λ_i(C_S)) − 3k·log₂ δ = log₂ det(δI + C_S) − 3k·log₂ δ
@@ -98,12 +98,6 @@ class SmoothedDifferentialEntropy:
 
     def _h(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.log2(self.delta + values))
-
-    def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|²) operations; it is 0 for x in S."""
-        return gains_of(self, C, S)
-
-    _value_error = value_error
 
     def _growth(self, gram: Gram) -> Growth:
         return LogDetGrowth(gram, self.delta, self.constant)

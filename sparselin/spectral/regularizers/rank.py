@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.secular import power_sums
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.regularizers.base import Gram, Growth, gains_of, spectrum, trace_error
+from sparselin.spectral.regularizers.base import Gram, Growth, Regularizer, spectrum, trace_error
 from sparselin.validation import check_level
 
 
 @dataclasses.dataclass(frozen=True)
-class GeneralizedRank:
+class GeneralizedRank(Regularizer):
     """The generalized rank f_gr of *Selecting Diverse Features* (section 5.2); for α = 0 it is the rank.
 
         f_gr(S) = Σ_{i≤|S|} λ_i(C_S)^α,   0 ≤ α ≤ 1, with 0⁰ = 0
@@ -79,10 +79,6 @@ class GeneralizedRank:
 
     def _h(self, values: FloatArray) -> FloatArray:
         return np.asarray(values**self.alpha)
-
-    def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|²) operations; it is 0 for x in S."""
-        return gains_of(self, C, S)
 
     def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
         values, cutoff = spectrum(C, S)

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.regularizers.base import Gram, Growth, check_constant, gains_of, value_error
+from sparselin.spectral.regularizers.base import Gram, Growth, Regularizer, check_constant
 from sparselin.validation import check_indices
 
 
 @dataclasses.dataclass(frozen=True)
-class SpectralVariance:
+class SpectralVariance(Regularizer):
     """The spectral variance f_sv of *Selecting Diverse Features* (section 5.3).
 
         f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²
@@ -74,12 +74,6 @@ class SpectralVariance:
 
     def _h(self, values: FloatArray) -> FloatArray:
         return -((values - 1) ** 2)
-
-    def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|) operations; it is 0 for x in S."""
-        return gains_of(self, C, S)
-
-    _value_error = value_error
 
     def _growth(self, gram: Gram) -> Growth:
         return VarianceGrowth(gram, self.constant)
