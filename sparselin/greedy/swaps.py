@@ -157,10 +157,6 @@ class _SubsetFit:
         error = problem.length_unit * float(self.qr.sizes(problem.y_norm, self.qr.Qt @ problem.y))
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
-    def swap(self, i: int, j: int) -> _SubsetFit:
-        """Return the fit on the set S with feature j in the place of feature i."""
-        return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
-
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
         """Return the data by which the rules compare swaps of a feature i ∈ S for a feature j ∉ S.
 
@@ -185,7 +181,7 @@ def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int,
     Returns None if no swap in `pairs` decreases the residual.
     """
     for i, j in pairs:
-        new = fit.swap(i, j)
+        new = _SubsetFit(fit.problem, [j if x == i else x for x in fit.S], fit.equal)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
             return new, (i, j)
     return None

@@ -39,7 +39,6 @@ class SavedSearch:
     """A search that was stopped, for `resume_subset`: the problem as it was given, and the open nodes."""
 
     given: Problem
-    k: int
     restrictions: Restrictions
     search: AnySearch
 
@@ -146,7 +145,7 @@ def best_subset(
         try:
             with workers(1e7):  # limits BLAS to one thread: the matrices are small
                 search = _search(given, size, units, restrictions, gap)
-                results.append(_finish(SavedSearch(given, size, restrictions, search), watch, floor))
+                results.append(_finish(SavedSearch(given, restrictions, search), watch, floor))
         except KeyboardInterrupt:  # before a search began
             if results:
                 break

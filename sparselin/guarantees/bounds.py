@@ -299,7 +299,8 @@ class _Spectrum:
         self.data, self.k, self.node_limit = data, k, node_limit
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
         self.given = dataclasses.replace(found, lambda_min=self._widen(found.lambda_min, found.k))
-        self.doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
+        doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
+        self.least = {"k": self.given.lambda_min, **doubled}
         self._correlation: dict[str, FloatArray] | None = None
 
     def _sizes(self) -> tuple[tuple[str, int], ...]:
@@ -333,8 +334,7 @@ class _Spectrum:
 
         λ(s) is the least eigenvalue over sets of s columns, divided by the largest squared length.
         """
-        least = {"k": self.given.lambda_min, **self.doubled}
-        return {size: _pair(value) for size, value in least.items()}
+        return {size: _pair(value) for size, value in self.least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
         """Return bounds (2,) on λ(s) for the columns scaled to length 1; the keys are "k", "2k − 1" and "2k".
@@ -356,7 +356,7 @@ class _Spectrum:
 
     def constants(self) -> list[tuple[str, Interval]]:
         """Return the pairs (name, bounds on λ(s)) for the sizes s, for `GuaranteeBounds.constants`."""
-        return [(f"λ({size})", value) for size, value in {"k": self.given.lambda_min, **self.doubled}.items()]
+        return [(f"λ({size})", value) for size, value in self.least.items()]
 
 
 def _pair(value: Interval) -> FloatArray:

@@ -207,10 +207,6 @@ class ErrorModel:
         """Return the model of the same data with eps and `double_eps` multiplied by `growth`."""
         return dataclasses.replace(self, eps=growth * self.eps, double_eps=growth * self.double_eps)
 
-    def of_shape(self, n: int, d: int) -> ErrorModel:
-        """Return the model of a problem with n rows and d columns, and with the same eps."""
-        return dataclasses.replace(self, n=n, d=d)
-
     def in_double(self) -> ErrorModel:
         """Return the model of the data after their conversion to float64: its eps is `double_eps`."""
         return dataclasses.replace(self, eps=self.double_eps)

@@ -454,7 +454,8 @@ class Problem(_Fields):
         kept = ("kind", "errors", "removed", "compressed", "is_multiplied")
         known = {name: getattr(self, name) for name in kept}
         fields = _measure(design, y, names) | known | changes
-        return self._of(**fields | {"errors": fields["errors"].of_shape(len(y), design.d)})
+        errors = dataclasses.replace(fields["errors"], n=len(y), d=design.d)
+        return self._of(**fields | {"errors": errors})
 
 
 def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
