@@ -144,7 +144,7 @@ def test_what_the_factorisation_refuses_is_barred():
     chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
     assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
     chosen.exclude(9)
-    assert chosen.support == [7]
+    assert chosen.trail.support == [7]
     assert scheme.certain_pick().feature not in (7, 9)
 
 

@@ -19,7 +19,7 @@ from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype, stopping_level
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
-from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status
+from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, Status
 from sparselin.validation import Columns
 
 Callback = Callable[[BatchSelection], object]
@@ -105,8 +105,7 @@ def batch_omp(
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
     names, numbers = validation.frame_names(D), validation.frame_numbers(D)
-    over_C = is_complex(D) or is_complex(Y)
-    if over_C:
+    if is_complex(D) or is_complex(Y):
         D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
         dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
     else:
@@ -121,52 +120,55 @@ def batch_omp(
     weight = (
         None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(np.float64))
     )
-    levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names)
+    levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names, callback)
     sparse = not isinstance(D, (np.ndarray, Operator))
     if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array
-        options = {"forced": first, "positive": validation.check_flag(positive, "positive")}
-        _one_by_one(_solver(D, Y, k, levels, dtype, weight, over_C, options), rows, callback)
+        positive = validation.check_flag(positive, "positive")
+        _one_by_one(D, Y, levels, weight, rows, forced=first, positive=positive)
     else:
-        _all_at_once(D, Y, k, levels, weight, first, rows, callback)
+        _all_at_once(D, Y, levels, weight, first, rows)
     return rows.result()
 
 
-def _solver(
-    D: Any, Y: Any, k: int, levels: _Levels, dtype: Any, weight: FloatArray | None, over_C: bool, options: Any
-) -> Callable[[int], SelectionPath]:
-    """Return a function solve(i) that runs `omp` on signal i and returns its path."""
+def _one_by_one(
+    D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, rows: _Rows, **options: Any
+) -> None:
+    """Run `omp` on the signals one after the other, in this thread, and fill `rows` with the paths.
+
+    options : more options of `omp`.
+    """
+    k, over_C = rows.support.shape[1], isinstance(D, ComplexColumns)
     root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
     if over_C and D.kind == "complex":
         _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
     if once and root is not None:  # measure its columns once for all signals
         D = D.scale_rows(root.astype(D.dtype))
 
-    def solve(i: int) -> SelectionPath:
-        y = _signals(Y, i, i + 1, dtype, None)[0]
+    def task(i: int, stop: int) -> None:
+        y = _signals(Y, i, stop, rows.coef.dtype, None)[0]
         scaled = y if root is None else y * root
-        limit = float(levels.limits(i, i + 1, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
-        stop = limit if limit >= 0 else None
+        limit = float(levels.limits(i, stop, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
+        given = {"residual": limit if limit >= 0 else None, **options}
         if over_C:
-            return select(D, y, k, name="batch_omp", residual=stop, sample_weight=weight, **options)
-        problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
-        return omp(problem, None, k, residual=stop, **options)
+            path = select(D, y, k, name="batch_omp", sample_weight=weight, **given)
+        else:
+            problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
+            path = omp(problem, None, k, **given)
+        t = len(path.support)
+        rows.support[i, :t] = path.support
+        coef, history = np.zeros(k, path.coef.dtype), np.full(k + 1, np.nan)
+        coef[:t], history[: t + 1] = path.coef, path.residual_norm
+        rows.fill(i, stop, coef, t, history, path.status, 1)
 
-    return solve
+    rows.run(task, 1, 1)
 
 
 def _all_at_once(
-    D: Any,
-    Y: Any,
-    k: int,
-    levels: _Levels,
-    weight: FloatArray | None,
-    forced: IndexArray,
-    rows: _Rows,
-    callback: Callback | None,
+    D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, forced: IndexArray, rows: _Rows
 ) -> None:
     from sparselin._kernels import batch_omp as kernels  # imported here to keep the import of sparselin fast
 
-    (n, d), N = D.shape, Y.shape[1]
+    (n, d), N, k = D.shape, *rows.support.shape
     # rows of unit length; always a copy, because the kernels would be compiled again for a read-only array
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     root = None if weight is None else np.sqrt(weight)
@@ -183,13 +185,20 @@ def _all_at_once(
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
         given = columns, scale, kernels.singles(scale), gram, kernels.singles(gram)
         dictionary = kernels.Dictionary(*given, eps_of(D.dtype))
-        statuses, idle, unit = _statuses(), list[Any](), kernels.SAFETY * dictionary.eps
+        # the status codes of the kernel have the names of their `Status`
+        names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
+        statuses = np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
+        idle, unit = list[Any](), kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype, root)
             m, lengths = stop - start, _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
-            support, coef, history = rows.in_double(start, stop)
+            support, parts = (
+                rows.support[start:stop],
+                (rows.coef[start:stop], rows.residual_norms[start:stop]),
+            )
+            coef, history = (part.astype(np.float64, copy=False) for part in parts)
             limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
             signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
             try:
@@ -202,29 +211,7 @@ def _all_at_once(
             coef /= np.where(support < 0, 1, norms[support])
             rows.fill(start, stop, coef, taken, history, statuses[code], redone)
 
-        rows.run(task, min(_CHUNK, math.ceil(N / 16)), count, callback)
-
-
-def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Callback | None) -> None:
-    """Call solve(i) for the signals i one after the other, in this thread, and fill `rows` with the paths."""
-
-    def task(i: int, stop: int) -> None:
-        path = solve(i)
-        t, k = len(path.support), rows.support.shape[1]
-        rows.support[i, :t] = path.support
-        coef, history = np.zeros(k, path.coef.dtype), np.full(k + 1, np.nan)
-        coef[:t], history[: t + 1] = path.coef, path.residual_norm
-        rows.fill(i, stop, coef, t, history, path.status, 1)
-
-    rows.run(task, 1, 1, callback)
-
-
-def _statuses() -> Any:
-    """Return an array (5,) that maps each status code of the kernel `batch_omp` to its `Status`."""
-    from sparselin._kernels import batch_omp as kernels
-
-    names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
-    return np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
+        rows.run(task, min(_CHUNK, math.ceil(N / 16)), count)
 
 
 class _Levels:
@@ -274,7 +261,9 @@ class _Rows:
     Each task fills the rows of some signals.
     """
 
-    def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names) -> None:
+    def __init__(
+        self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names, callback: Callback | None
+    ) -> None:
         self.support = np.full((N, k), -1, np.intp)
         self.coef = np.zeros((N, k), dtype)
         self.n_selected = np.zeros(N, np.intp)
@@ -282,16 +271,7 @@ class _Rows:
         self.status = np.full(N, Status.STOPPED, object)
         # number of signals that a task solved again, at the index of its first signal
         self.redone = np.zeros(N, np.intp)
-        self.d, self.names = d, names
-
-    def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
-        """Return the rows start..stop of `support`, `coef` and `residual_norms`, as the kernel needs them.
-
-        `coef` and `residual_norms` are copied to float64 if they have another dtype; otherwise all three are
-        views.
-        """
-        parts = (self.coef[start:stop], self.residual_norms[start:stop])
-        return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
+        self.d, self.names, self.callback = d, names, callback
 
     def fill(
         self, start: int, stop: int, coef: Any, taken: Any, residual_norms: Any, status: Any, redone: int
@@ -307,9 +287,7 @@ class _Rows:
         self.status[start:stop] = status
         self.redone[start] = redone
 
-    def run(
-        self, task: Callable[[int, int], object], chunk: int, count: int, callback: Callback | None
-    ) -> None:
+    def run(self, task: Callable[[int, int], object], chunk: int, count: int) -> None:
         """Call task(start, stop) for all rows, `chunk` rows at a time, in `count` threads.
 
         The calling thread also runs tasks. After each of them it calls the callback, if the number m such
@@ -322,9 +300,9 @@ class _Rows:
         def report() -> None:
             nonlocal reported, ended
             m = N if done.all() else int(done.argmin()) * chunk
-            if callback is not None and m > reported:
+            if self.callback is not None and m > reported:
                 reported = m
-                ended = bool(callback(self.result(m))) or ended
+                ended = bool(self.callback(self.result(m))) or ended
 
         def step(start: int, stop: int) -> None:
             nonlocal ended
