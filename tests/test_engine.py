@@ -125,7 +125,7 @@ def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(scheme, monke
     for wanted in (9, 7):  # in the span of S, and in S
         for options in ({}, STOP_NEVER):
             rule = functools.partial(lambda j, chosen: selection.Pick(j), wanted)
-            path = pursuit.pursue(Problem(X, y), 20, rule, forced=[7], **options)
+            path = pursuit.pursue(Problem(X, y), 20, selection.GreedyMethod(rule), forced=[7], **options)
             assert (path.support.tolist(), path.status) == ([7], Status.BEYOND_PRECISION)
 
 

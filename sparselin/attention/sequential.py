@@ -11,7 +11,7 @@ from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention import descent
 from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._selection import Callback, GreedyMethod, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.lasso.entry import entry_of
 from sparselin.lasso.sequential import homotopy_at
@@ -153,7 +153,7 @@ def sequential_attention(
 
     problem = as_problem(X, y, **data)
     space = descent.column_space(problem)
-    return pursue(problem, k, pick_by_weight, forced=forced, callback=callback, by_rule=True)
+    return pursue(problem, k, GreedyMethod(pick_by_weight, by_rule=True), forced=forced, callback=callback)
 
 
 def _default_share(parametrization: str, entry: FirstEntry) -> float:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
-from sparselin.greedy._selection import AddedPicks, Lengths, Selection
+from sparselin.greedy._selection import AddedPicks, GreedyMethod, Selection
 from sparselin.greedy._single import ByRule
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, gather, rows_of_columns
@@ -131,19 +131,11 @@ class Blocks(ByRule):
     W = QᵀX and c = Xᵀr after each block of picks.
     """
 
-    def __init__(
-        self,
-        selection: Selection,
-        k: int,
-        count: int,
-        lengths: Lengths | None,
-        with_active: bool,
-        complete: bool,
-    ) -> None:
+    def __init__(self, selection: Selection, method: GreedyMethod, k: int, count: int) -> None:
         super().__init__(selection)
-        problem, qr = selection.problem, selection.qr
+        problem, qr, lengths = selection.problem, selection.qr, method.lengths
         self.problem, self.k, self.count = problem, k, count
-        self.lengths, self.with_active, self.complete = lengths, with_active, complete
+        self.lengths, self.with_active, self.complete = lengths, method.with_active, method.audit is not None
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
         capacity = min(k, problem.n) + STRIDE  # a product is padded by less than a stride

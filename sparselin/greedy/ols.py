@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Lengths, Selection
+from sparselin.greedy._selection import Callback, GreedyMethod, Lengths, Selection
 from sparselin.greedy._walk import Pick, argmax
 from sparselin.linalg.ties import Scores
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
@@ -81,7 +81,7 @@ def subset_fields(path: SelectionPath) -> dict[str, Any]:
     return fields | {"value": path.r2, "gains": np.diff(path.r2_path)}
 
 
-def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
+def by_quotients(problem: Problem, k: int, *, by_rule: bool = False, **options: Any) -> SelectionPath:
     """Run `ols` on a problem, with options of `pursue`.
 
     With by_rule=True, fewer kernels need to be compiled by Numba.
@@ -92,7 +92,7 @@ def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
         lengths.update(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    return pursue(problem, k, largest_fall, lengths=lengths, **options)
+    return pursue(problem, k, GreedyMethod(largest_fall, lengths, by_rule=by_rule), **options)
 
 
 def quotient_scores(selection: Selection, lengths: Lengths, c: FloatArray) -> tuple[FloatArray, FloatArray]:

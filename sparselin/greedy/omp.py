@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._complex import select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._selection import Callback, GreedyMethod, Selection
 from sparselin.greedy._walk import Pick, argmax
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.problem.support import is_complex
@@ -107,7 +107,7 @@ def omp(
         return select(X, y, k, positive=positive, **options, **data)
     problem = as_problem(X, y, **data, operator=True)
     rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
-    return pursue(problem, k, rule, by_rule=positive, state=state, **options)
+    return pursue(problem, k, GreedyMethod(rule, by_rule=positive), state=state, **options)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._selection import Callback, GreedyMethod, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy
@@ -73,7 +73,8 @@ def sequential_lasso(
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, **data, operator=True)
     audit = first_segments if method == "lasso" else None
-    return pursue(problem, k, rules[method], forced=forced, callback=callback, with_active=True, audit=audit)
+    greedy = GreedyMethod(rules[method], with_active=True, audit=audit)
+    return pursue(problem, k, greedy, forced=forced, callback=callback)
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
