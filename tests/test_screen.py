@@ -139,7 +139,7 @@ def test_runner_up_among_many_that_are_close(count, apart):
 def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
-    chosen, k, _ = selection.begin(Problem(X, y), 20, None, None, ())
+    chosen, k = selection.begin(Problem(X, y), 20, (), selection.Selection)
     scheme = Screened(chosen, k, 1, False)
     chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
     assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
@@ -153,7 +153,7 @@ def test_a_basis_is_never_exceeded(n, d):
     X, y = design("gaussian", 0, n, d)
     path = sl.omp(X, y, min(d, n + 4))
     assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
-    chosen, k, _ = selection.begin(Problem(X, y), min(20, d), None, None, ())
+    chosen, k = selection.begin(Problem(X, y), min(20, d), (), selection.Selection)
     scheme = Screened(chosen, k, 1, False)
     for j in range(n):
         followed = scheme.extend(selection.Pick(j), -1.0, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 
 from sparselin.greedy._blocks import Blocks
-from sparselin.greedy._selection import Callback, GreedyMethod, Selection, begin
+from sparselin.greedy._selection import Callback, GreedyMethod, Selection, begin, floor_of
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.greedy._walk import walk
 from sparselin.linalg.gathered import is_dense
@@ -96,7 +96,8 @@ def pursue(
     ----------
     state : the class of the selection.
     """
-    selection, k, floor = begin(problem, k, tol, residual, forced, state)
+    selection, k = begin(problem, k, forced, state)
+    floor = floor_of(problem, selection.total_norm, tol, residual)
     method = method._replace(by_rule=method.by_rule or not is_dense(problem))
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         return walk(Pursuit(selection, method, k, floor, count), k, floor, callback)

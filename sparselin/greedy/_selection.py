@@ -248,27 +248,17 @@ class Selection:
         )
 
 
-def begin(
-    problem: Problem,
-    k: int,
-    tol: float | None,
-    residual: float | None,
-    forced: Columns,
-    state: type[Selection] = Selection,
-) -> tuple[Selection, int, float]:
-    """Check the arguments of a greedy method, and add the forced features to a new selection.
+def begin(problem: Problem, k: int, forced: Columns, state: type[Selection]) -> tuple[Selection, int]:
+    """Check k and the forced features, and add these features to a new selection; return it and k.
 
-    Returns the selection, k, and the norm of the residual at which the path stops. This norm is the larger
-    one of tol·‖y‖ and `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an
-    intercept, the column of ones is selected first and counts in the returned k, and tol is relative to ‖y −
-    ȳ‖, where ȳ is the mean of y.
+    With an intercept, the column of ones is selected first and counts in the returned k.
     """
     k, first = problem.budget(k, forced)
-    ones = problem.d - problem.n_features
-    selection = state(problem, k + ones)
+    k += problem.d - problem.n_features
+    selection = state(problem, k)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k + ones, floor_of(problem, selection.total_norm, tol, residual)
+    return selection, k
 
 
 def floor_of(data: Problem, total_norm: float, tol: float | None, residual: float | None = None) -> float:
