@@ -97,6 +97,7 @@ def pursue(
     state : the class of the selection.
     """
     selection, k = begin(problem, k, forced, state)
+    selection.by_length = method.lengths is not None
     floor = floor_of(problem, selection.total_norm, tol, residual)
     method = method._replace(by_rule=method.by_rule or not is_dense(problem))
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:

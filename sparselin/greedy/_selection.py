@@ -6,6 +6,7 @@ float32 problem, for the columns that float32 leaves undecided.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -87,6 +88,7 @@ class Selection:
     """
 
     undecided = False
+    by_length = False  # whether a pick has the largest |⟨X_j, r⟩|/‖P_S^⊥X_j‖
     positive = False  # whether the coefficients of picks are nonnegative
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
@@ -244,7 +246,9 @@ class Selection:
             ),
             residual_norm=np.array(self.trail.norms[ones:], dtype),
             status=status,
-            fit=problem.design.fit(problem.names, self.positive),
+            fit=dataclasses.replace(
+                problem.design.fit(problem.names, self.positive), by_length=self.by_length
+            ),
         )
 
 

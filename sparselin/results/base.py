@@ -159,6 +159,7 @@ class Fit:
     standardized : whether the columns were standardized. If so, every λ and every attention weight refers to
         the standardized columns; coefficients are in the units of X.
     positive : whether the coefficients must be nonnegative, except those of forced features.
+    by_length : whether the path is of `ols`, which divides correlations by the lengths of projected columns.
     loss : "squared", "logistic" or "poisson".
     classes : for the logistic loss the two labels in sorted order, otherwise (). The model predicts the
         probability of the second one.
@@ -169,6 +170,7 @@ class Fit:
     with_intercept: bool = False
     standardized: bool = False
     positive: bool = False
+    by_length: bool = False
     loss: str = "squared"
     classes: tuple[Any, ...] = ()
 

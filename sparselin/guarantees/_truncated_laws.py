@@ -1,0 +1,255 @@
+"""Laws on a line and on a circle, truncated to a union of intervals: tail probabilities and confidence limits.
+
+Positions are offsets δ from the observed statistic x, so the observed value is δ = 0. A set of offsets is a
+list of intervals (l, u) with increasing ends, one of which holds 0. Let R be the mass of the set at δ ≥ 0 and
+L its mass at δ ≤ 0. The p-value of the alternative that the statistic is large is R/(R + L).
+
+**Bounds.** The ends of the intervals and x are known up to error bounds. R/L grows if the set gains points at
+δ > 0 or loses points at δ < 0. For fixed offsets R/L falls as x grows: the density f of each law is
+log-concave (log f is −z²/2 on the line and m·ln sin φ on the circle), so f(x + δ)/f(x + δ') falls in x if
+δ > 0 > δ'. Hence the largest R/L within the bounds has the least x, the outer set above 0 and the inner set
+below 0, and the least R/L has the opposite choice. Both are computed in balls (Arb) at exact numbers, with a
+precision that grows until all digits of a float64 are proved, however small the masses are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from sparselin.results import FloatArray
+
+try:
+    from flint import arb, ctx
+except ModuleNotFoundError as error:
+    if error.name != "flint":
+        raise
+    raise ModuleNotFoundError(
+        "inference needs python-flint, which is not installed: pip install 'sparselin[verify]'", name="flint"
+    ) from None
+
+Set: TypeAlias = list[tuple[float, float]]
+Bounds: TypeAlias = tuple[float, float]  # a lower and an upper bound of one number
+LINE: Set = [(-math.inf, math.inf)]
+_BITS = 60  # the accuracy of a mass; a float64 has 53 bits
+_CLOSE = 2.0**-26  # a relative step of Newton's method after which the error is about its square
+
+
+def without(low: FloatArray, high: FloatArray) -> Set:
+    """Return the real line without the open intervals (low_i, high_i), none of which holds 0."""
+    kept, start = [], -math.inf
+    for i in np.argsort(low):
+        if low[i] > start:
+            kept.append((start, float(low[i])))
+        start = max(start, float(high[i]))
+    return [*kept, (start, math.inf)] if start < math.inf else kept
+
+
+def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return open intervals, as low and high ends, whose union has Aδ² + Bδ + C < 0, for C > 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inner = B * B - 4 * A * C
+        q = -(B + np.copysign(np.sqrt(inner), B)) / 2
+        first, second = q / A, C / q  # of opposite signs if A < 0, of one sign if A > 0
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        between, outside = (A > 0) & (inner > 0), A < 0
+        line = (A == 0) & (B != 0)
+    root = second[line]
+    ends = [
+        (low[between], high[between]),
+        (np.full(outside.sum(), -np.inf), low[outside]),
+        (high[outside], np.full(outside.sum(), np.inf)),
+        (np.where(root < 0, -np.inf, root), np.where(root < 0, root, np.inf)),
+    ]
+    return np.concatenate([a for a, _ in ends]), np.concatenate([b for _, b in ends])
+
+
+class Law(Protocol):
+    """The law of a statistic before truncation."""
+
+    def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
+        """Return the mass of offsets from low to high, as a ball.
+
+        corner : 1 for the largest x within its error bound, −1 for the least.
+        theta : the mean, if the law has one.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class Normal:
+    """The law N(θ, 1) on a line.
+
+    x, error : the observed statistic and a bound on its error.
+    """
+
+    x: float
+    error: float
+
+    def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
+        a, b = self._position(low, corner, theta), self._position(high, corner, theta)
+        return _tail(a) - _tail(b) if a > 0 else _tail(-b) - _tail(-a)
+
+    def moment(self, low: float, high: float, corner: int, theta: float) -> Any:
+        """Return the integral of z − θ over these offsets, as a ball."""
+        a, b = self._position(low, corner, theta), self._position(high, corner, theta)
+        return ((-a * a / 2).exp() - (-b * b / 2).exp()) / (2 * arb.pi()).sqrt()
+
+    def _position(self, offset: float, corner: int, theta: float) -> Any:
+        """Return z − θ at an offset; ±∞ for an infinite one."""
+        return arb(self.x) + corner * arb(self.error) - arb(theta) + arb(offset) if math.isfinite(offset) else arb(offset)
+
+
+def _tail(z: Any) -> Any:
+    """Return the mass of N(0, 1) above z, as a ball.
+
+    For z > 8 it is e^{−z²/2}·U(½, ½, z²/2)/(2√π), because `erfc` loses all digits of a ball far from zero.
+    """
+    if not z.is_finite():
+        return arb(0) if z > 0 else arb(1)
+    if z > 8:
+        half, square = arb(0.5), z * z / 2
+        return (-square).exp() * square.hypgeom_u(half, half) / (2 * arb.pi().sqrt())
+    return (z / arb(2).sqrt()).erfc() / 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Circle:
+    """The law on a half circle whose angle φ has a density ∝ sin^m φ on (0, π).
+
+    The observed φ₀ is the angle of the point (x, height). The offset of φ is δ = tan((φ₀ − φ)/2), which grows
+    with the first coordinate. The offsets ±∞ stand for φ = 0 and φ = π.
+
+    error : a bound on the errors of x and of height.
+    """
+
+    x: float
+    height: float
+    error: float
+    m: int
+
+    def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
+        shift = corner * arb(self.error)
+        observed = arb.atan2(arb(self.height) - shift, arb(self.x) + shift)
+        return self._below(observed, low) - self._below(observed, high)
+
+    def _below(self, observed: Any, offset: float) -> Any:
+        """Return ∫sin^m from 0 to the angle of an offset: with u = sin² it is an incomplete beta function."""
+        a, half = arb(self.m + 1) / 2, arb(0.5)
+        whole = a.gamma() * half.gamma() / (a + half).gamma()
+        phi = observed - 2 * arb(offset).atan() if math.isfinite(offset) else arb(-offset)
+        if phi < 0 or phi > arb.pi():
+            return arb(0) if phi < 0 else whole
+        part = (phi.sin() ** 2).beta_lower(a, half) / 2
+        return part if 2 * phi < arb.pi() else whole - part
+
+
+class Corner(NamedTuple):
+    """The sets above and below the observed value, and the side of x, that make R/L largest or least."""
+
+    above: Set
+    below: Set
+    side: int
+
+    def masses(self, law: Law, theta: float = 0.0) -> tuple[Any, Any]:
+        """Return R and L as balls."""
+        return _accurately(
+            lambda: [
+                sum((law.mass(low, high, self.side, theta) for low, high in part), arb(0))
+                for part in (self.above, self.below)
+            ]
+        )
+
+    def excess(self, law: Normal, theta: float, level: float, sign: int) -> tuple[Any, float]:
+        """Return ln(R/L) − sign·ln((1 + level)/(1 − level)) as a ball, and its derivative in θ."""
+        R, L = self.masses(law, theta)
+        above, below = _accurately(
+            lambda: [
+                sum((law.moment(low, high, self.side, theta) for low, high in part), arb(0))
+                for part in (self.above, self.below)
+            ]
+        )
+        with ctx.workprec(3 * _BITS):
+            odds = ((1 + arb(level)) / (1 - arb(level))).log()
+            return (R / L).log() - sign * odds, float(above / R - below / L)
+
+
+def _accurately(compute: Callable[[], list[Any]]) -> tuple[Any, Any]:
+    """Compute two balls with a precision that grows until both have _BITS correct bits."""
+    bits = 2 * _BITS
+    while True:
+        with ctx.workprec(bits):
+            first, second = compute()
+        if min(first.rel_accuracy_bits(), second.rel_accuracy_bits()) >= _BITS:
+            return first, second
+        bits *= 2
+
+
+def corners(outer: Set, inner: Set) -> tuple[Corner, Corner]:
+    """Return the corners of the least and of the largest R/L.
+
+    outer, inner : sets of which the first holds the exact set, and the exact set holds the second.
+    """
+    above = [[(max(low, 0.0), high) for low, high in part if high > 0] for part in (inner, outer)]
+    below = [[(low, min(high, 0.0)) for low, high in part if low < 0] for part in (outer, inner)]
+    return Corner(above[0], below[0], 1), Corner(above[1], below[1], -1)
+
+
+def tails(law: Law, outer: Set, inner: Set) -> tuple[Bounds, Bounds]:
+    """Return bounds on R/(R + L) and on L/(R + L)."""
+    least, largest = (corner.masses(law) for corner in corners(outer, inner))
+    with ctx.workprec(3 * _BITS):
+        (above, below), (above_most, below_least) = (
+            (R / (R + L), L / (R + L)) for R, L in (least, largest)
+        )
+    return (_lower(above), _upper(above_most)), (_lower(below_least), _upper(below))
+
+
+def limits(law: Normal, outer: Set, inner: Set, level: float) -> tuple[Bounds, Bounds]:
+    """Return bounds on both ends of the equal-tailed confidence interval for θ.
+
+    At these ends R/(R + L) is (1 − level)/2 and (1 + level)/2. It is strictly increasing in θ, from 0 to 1,
+    so both ends are finite.
+    """
+    least, largest = corners(outer, inner)
+    found = []
+    for sign in (-1, 1):
+        low, start = _root(law, largest, level, sign, -1, law.x)
+        high, _ = _root(law, least, level, sign, 1, start)
+        found.append((low, high))
+    return found[0], found[1]
+
+
+def _root(
+    law: Normal, corner: Corner, level: float, sign: int, side: int, theta: float
+) -> tuple[float, float]:
+    """Return a θ that is proved to lie below (side = −1) or above (1) the zero of `Corner.excess`; and the zero.
+
+    Newton's method finds the zero from a first guess `theta`. The proof is the sign of the excess, at a
+    distance from the zero that doubles until the sign is certain.
+    """
+    low, high, done = -math.inf, math.inf, False
+    while not done:
+        ball, slope = corner.excess(law, theta, level, sign)
+        gap = float(ball)
+        low, high = (theta, high) if gap < 0 else (low, theta)
+        new = theta - gap / slope
+        if not low < new < high:
+            new = (low + high) / 2 if math.isfinite(high - low) else 2 * theta - law.x - math.copysign(1, gap)
+        done = abs(new - theta) <= _CLOSE * max(1.0, abs(new)) or not low < new < high
+        theta = new
+    distance = 2.0**-49 * max(1.0, abs(theta))
+    while not side * corner.excess(law, theta + side * distance, level, sign)[0] > 0:
+        distance *= 2
+    return theta + side * distance, theta
+
+
+def _lower(ball: Any) -> float:
+    return math.nextafter(float(ball.lower()), -math.inf)
+
+
+def _upper(ball: Any) -> float:
+    return math.nextafter(float(ball.upper()), math.inf)
