@@ -1,35 +1,34 @@
 """The responses y for which a path makes the same picks with the same signs, as linear inequalities.
 
-Let A be the features in the model before a step (with those that are never penalised), and P_A^⊥ the projection
-off them. With c = XᵀP_A^⊥y, the event of every step has the form
+Let A be the features in the model before a step (with those that are never penalised), P_A^⊥ the projection
+off them, and c = XᵀP_A^⊥y. Each step of a path compares its pick with all other features by
 
-    v(y) ≥ 0 attains its bound at the pick,    D_j±·v(y) ∓ c_j ≥ 0 for all j outside A and both signs,
+    D_j±·v ∓ c_j ≥ 0    for all j outside A and both signs ±,
 
 where v is a linear function of y and D does not depend on y. Let i be the pick and s its sign.
 
 - OMP compares |c_j|: v = s·c_i and D = 1.
 - OLS compares |c_j|/‖z_j‖ with z_j = P_A^⊥X_j: v = s·c_i/‖z_i‖ and D_j± = ‖z_j‖.
-- LASSO. On the segment before the step β(λ) = X_A⁺y − λ(X_AᵀX_A)⁻¹t, where t holds the signs of β, with zeros
-  for features without penalty. Its correlations are c + λq with q = Xᵀ(X_A⁺)ᵀt. If i enters, v = s·c_i/(1 − s·q_i)
-  is the λ of the knot; if i leaves, v is the ratio of the entries of X_A⁺y and (X_AᵀX_A)⁻¹t that belong to i. The
-  KKT conditions at λ = v are |c_j + vq_j| ≤ v, that is, D_j± = 1 ∓ q_j, and t_jβ_j(v) ≥ 0 for the features of A
-  with a penalty. They hold on the whole segment if they hold at both knots, because β and the correlations are
-  linear in λ; and they imply that the knots decrease. So the path has the same events with the same signs if and
-  only if these inequalities hold at each knot, without further conditions. (Lee, Sun, Sun and Taylor, *Exact
-  post-selection inference, with application to the lasso*, 2016, for one λ; Tibshirani, Taylor, Lockhart and
-  Tibshirani, *Exact post-selection inference for sequential regression procedures*, 2016, for forward stepwise
-  selection and least angle regression.)
+- LASSO. Before the step β(λ) = X_A⁺y − λ(X_AᵀX_A)⁻¹t, where t holds the signs of β, and zeros for features
+  without penalty. The correlations are c + λq with q = Xᵀ(X_A⁺)ᵀt. If i enters, v = s·c_i/(1 − s·q_i) is λ at
+  the knot; if i leaves, v is the quotient of the entries i of X_A⁺y and (X_AᵀX_A)⁻¹t. The KKT conditions at
+  λ = v are |c_j + v·q_j| ≤ v, so D_j± = 1 ∓ q_j, and t_jβ_j(v) ≥ 0 for the penalised features j of A.
 
-The row (i, −s) says v ≥ 0. The row (i, s) is 0 ≥ 0 and is left out.
+For the LASSO these conditions at each knot are all that is needed: β and the correlations are linear in λ
+between two knots, so conditions that hold at both knots hold between them, and they imply that the knots
+decrease. At a λ fixed in advance, v = λ. (Lee, Sun, Sun and Taylor, *Exact post-selection inference, with
+application to the lasso*, 2016, for one λ; Tibshirani, Taylor, Lockhart and Tibshirani, *Exact post-selection
+inference for sequential regression procedures*, 2016, for forward stepwise selection and least angle
+regression.) The row (i, −s) says v ≥ 0, and the row (i, s) is 0 ≥ 0 and is left out.
 
-**One basis.** Let X_U = QR, where U holds all features that were ever in the model. The tested statistics ηᵀy have
-η in the span of Q, so y and each η are needed only by their coordinates Qᵀy, Qᵀη and by Xᵀr, r = P_U^⊥y. In these
-coordinates P_A^⊥ is a small matrix, and c at all directions costs one product with XᵀQ per step.
+**One basis.** Let X_U = QR, where U holds all features that were ever in the model, and r = P_U^⊥y. The
+statistics ηᵀy have η in the span of Q, so y and η are needed only by Qᵀy, Qᵀη and Xᵀr. In these coordinates
+P_A^⊥ is a small matrix, and c at all directions η costs one product with XᵀQ.
 
-**Errors.** Let ε be `Problem.rounding(κ)` for the condition number κ of X_U. The error of c_j is at most ε‖X_j‖‖y‖.
-To first order a row of X_A⁺ has the relative error 2εκ/κ ≤ 2ε in the length that the rounding of X_A causes
-(both terms of the derivative of the pseudoinverse are at most u·κ), so c_j at a unit direction η̂ has an error of at
-most 3ε‖X_j‖, and η̂ᵀy of at most 3ε‖y‖.
+**Errors.** Let κ bound the condition number of X_U, u = 8·eps, and ε = u(√n + κ) (`Problem.rounding`). The
+error of c_j is at most ε‖X_j‖‖y‖. If rounding changes X_A by F, a row η of X_A⁺ changes to first order by
+−X_A⁺FX_A⁺ and (X_AᵀX_A)⁻¹FᵀP_A^⊥, and both terms are at most uκ‖η‖ ≤ ε‖η‖. So at the unit vector η̂ the error
+of c_j is at most 3ε‖X_j‖, and that of η̂ᵀy at most 3ε‖y‖.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ from sparselin._kernels.truncation import shorten
 from sparselin.guarantees._truncated_laws import negative
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
 
 SIGNS = np.array([[1.0], [-1.0]])  # of the two rows of each feature
@@ -50,12 +50,12 @@ Ends: TypeAlias = tuple[FloatArray, FloatArray]  # lower and upper ends of inter
 
 
 class Event(NamedTuple):
-    """A step of a path: feature `pick` enters, or leaves, the model on the features `before`.
+    """A step of a path: the feature `pick` enters or leaves the model on the features `before`.
 
     before : A, the features in the model before the step, without the intercept.
-    signs : the signs of their coefficients in the LASSO, 0 for those without penalty; () for other methods.
-    pick : the feature, or −1 for the state at a λ that was fixed in advance.
-    sign : the sign of the correlation of the pick.
+    signs : t, the signs of their coefficients in the LASSO, 0 without penalty; () for other methods.
+    pick, sign : the feature, or −1 for the state at a fixed λ; and the sign of its correlation.
+    level : the λ* or the knot of the path at this step, or the fixed λ.
     enters : whether the pick enters.
     """
 
@@ -63,11 +63,12 @@ class Event(NamedTuple):
     signs: tuple[float, ...]
     pick: int
     sign: float
+    level: float
     enters: bool = True
 
 
 class Model(NamedTuple):
-    """The factorisation of the columns of a model in the coordinates of a `Basis`: R_U restricted to A = Q R."""
+    """The factorisation X_A = QR of the columns of a model, in the coordinates of a `Basis`."""
 
     Q: FloatArray
     R: FloatArray
@@ -76,9 +77,9 @@ class Model(NamedTuple):
         """Project coordinates (m,) or (m, h) off the columns of the model."""
         return np.asarray(v - self.Q @ (self.Q.T @ v))
 
-    def rows(self) -> FloatArray:
-        """Return the coordinates of the rows of X_A⁺ (m, a), one column for each column of the model."""
-        return np.asarray(np.linalg.solve(self.R, self.Q.T).T)
+    def inverse(self, ones: int) -> FloatArray:
+        """Return the coordinates of the rows of X_A⁺, (m, a), without the first `ones` rows."""
+        return np.asarray(np.linalg.solve(self.R, self.Q.T).T[:, ones:])
 
 
 class Rows(NamedTuple):
@@ -97,49 +98,62 @@ class Rows(NamedTuple):
         """Shorten the intervals along the directions, see `_kernels.truncation.shorten`."""
         shorten(*self, reach)
 
-    def arcs(self, x: float, height: float, error: float, q: int, e: int) -> tuple[Ends, Ends]:
-        """Return the offsets of a circle through y at which the rows fail: certainly, and possibly.
+    def check(self, t: int) -> None:
+        """Raise ValueError if an inequality of step t fails, or if rounding leaves it undecided."""
+        low = self.slack - self.slack_error
+        if np.any(low <= 0):
+            if np.any(self.slack + self.slack_error < 0):
+                raise ValueError(f"path was not computed from X, y, sample_weight: step {t + 1} differs")
+            raise ValueError(f"path has a tie at step {t + 1}, or rounding leaves the step undecided")
 
-        The circle is spanned by the directions q and e. The point y has the coordinates x and height there,
-        with errors of at most `error`. At the offset δ = tan(θ/2) towards q, where θ is the angle, a row has
-        the value (1 + δ²)⁻¹ times
+    def arcs(self, x: float, height: float, error: float, q: int, e: int) -> tuple[Ends, Ends]:
+        """Return intervals of offsets on a circle through y at which a row fails certainly, and possibly.
+
+        The directions q and e span the circle; the point y has there the coordinates x and height > 0, with
+        errors of at most `error`. At the offset δ = tan(θ/2), where θ is the angle towards q, the row is
+        (1 + δ²)⁻¹ times
 
             slack·(1 + δ²) + 2δ(height·a − x·b) − 2δ²(x·a + height·b),
 
         where a and b are its slopes along q and e.
         """
-        a, b = (self.D * self.lead[i] - SIGNS * self.B[:, i] for i in (q, e))
-        slopes_error = sum(
-            np.abs(self.D) * self.lead_error[i] + self.D_error * np.abs(self.lead[i]) + self.B_error for i in (q, e)
-        )
-        rounding = self.slack_error + (abs(x) + height) * slopes_error + 2 * error * (np.abs(a) + np.abs(b))
         used = np.isfinite(self.slack)
-        a, b, slack, rounding = a[used], b[used], self.slack[used], 2 * rounding[used]
-        if not np.all(slack > rounding):
-            raise ArithmeticError
-        A, B = slack - 2 * (x * a + height * b), 2 * (height * a - x * b)
-        return negative(A + rounding, B, slack + rounding), negative(A - rounding, B, slack - rounding)
+        a, b = (self._slopes(i)[used] for i in (q, e))
+        spread = sum((self._slopes_error(i)[used] for i in (q, e)), np.float64(0))
+        rounding = self.slack_error[used] + (abs(x) + height) * spread + 2 * error * (np.abs(a) + np.abs(b))
+        slack, A, B = self.slack[used], -2 * (x * a + height * b), 2 * (height * a - x * b)
+        return negative(slack + A + 2 * rounding, B, slack + 2 * rounding), negative(
+            slack + A - 2 * rounding, B, np.maximum(slack - 2 * rounding, TINY)
+        )
+
+    def _slopes(self, i: int) -> FloatArray:
+        return np.asarray(self.D * self.lead[i] - SIGNS * self.B[:, i])
+
+    def _slopes_error(self, i: int) -> FloatArray:
+        return np.asarray(
+            np.abs(self.D) * self.lead_error[i] + self.D_error * np.abs(self.lead[i]) + self.B_error
+        )
 
 
 class Values(NamedTuple):
-    """A linear function of vectors, or several: its values at y and at h directions, with error bounds.
+    """The values of m linear functions at y (m,) and at h directions (m, h), and bounds (m,) on their errors.
 
-    at_y, y_error : (...) the values at y.
-    along, error : (..., h) the values at the directions, and (...) bounds on their errors.
+    The bounds are `y_error` at y and `error` at the directions.
     """
 
-    at_y: Any
-    y_error: Any
+    at_y: FloatArray
+    y_error: FloatArray
     along: FloatArray
-    error: Any
+    error: FloatArray
 
-    def times(self, a: Any) -> Values:
-        """Return these functions multiplied by numbers a (...)."""
+    def only(self, J: IndexArray | list[int]) -> Values:
+        """Return the functions J."""
+        return Values(*(values[J] for values in self))
+
+    def times(self, a: FloatArray) -> Values:
+        """Return the functions multiplied by numbers a (m,)."""
         b = np.abs(a)
-        return Values(a * self.at_y, b * self.y_error, np.multiply.outer(a, np.ones(1)) * self.along, b * self.error)
-
-    def __getitem__(self, i: Any) -> Values:  # type: ignore[override]
-        return Values(self.at_y[i], self.y_error[i], self.along[i], self.error[i])
+        return Values(a * self.at_y, b * self.y_error, a[:, None] * self.along, b * self.error)
 
 
 class State(NamedTuple):
@@ -161,37 +175,50 @@ class State(NamedTuple):
 
     def leader(self, event: Event) -> tuple[Any, ...]:
         """Return v at y with its error, and v (h,) at the directions with the errors (h,)."""
+        if event.pick < 0:
+            nothing = np.zeros(self.c.along.shape[1])
+            return event.level, 0.0, nothing, nothing
         if event.enters:
             i, row = event.pick, int(event.sign < 0)
-            top, divisor, error = self.c[i].times(event.sign), self.D[row, i], self.D_error[row, i]
+            top, divisor, error = self.c.only([i]), event.sign * self.D[row, i], self.D_error[row, i]
         else:
             p = event.before.index(event.pick)
-            top, divisor, error = self.coef[p], self.b[p], self.b_error[p]
-        size, v, lead = abs(divisor) - error, top.at_y / divisor, top.along / divisor
-        return v, (top.y_error + abs(v) * error) / size, lead, (top.error + np.abs(lead) * error) / size
+            top, divisor, error = self.coef.only([p]), self.b[p], self.b_error[p]
+        size, v, lead = abs(divisor) - error, float(top.at_y[0] / divisor), top.along[0] / divisor
+        return v, (top.y_error[0] + abs(v) * error) / size, lead, (top.error + np.abs(lead) * error) / size
 
-    def rows(self, event: Event, lam: float | None) -> Iterator[Rows]:
-        """Yield the inequalities of the step, or of the state at λ."""
-        left_out, h = self.left_out, self.c.along.shape[1]
-        if lam is None:
-            v, v_error, lead, lead_error = self.leader(event)
-        else:
-            v, v_error, lead, lead_error = lam, 0.0, np.zeros(h), np.zeros(h)
-        if lam is None and event.enters:
-            left_out = left_out.copy()
+    def check(self, event: Event, t: int, by_length: bool) -> None:
+        """Raise ValueError unless the level of the path at step t is that of these data."""
+        if event.pick >= 0:
+            unit = self.D[0, event.pick] if by_length else 1.0
+            v, error, *_ = self.leader(event)
+            if not abs(unit * v - event.level) <= 4 * (unit * error + EPS * abs(event.level)):
+                raise ValueError(f"path was not computed from X, y, sample_weight: λ of step {t + 1} differs")
+
+    def rows(self, event: Event) -> Iterator[Rows]:
+        """Yield the inequalities of the step, first those of the correlations, then those of the signs."""
+        v, v_error, lead, lead_error = self.leader(event)
+        left_out = self.left_out.copy()
+        if event.pick >= 0 and event.enters:
             left_out[int(event.sign < 0), event.pick] = True
         slack = np.where(left_out, np.inf, self.D * v - SIGNS * self.c.at_y)
         error = np.abs(self.D) * v_error + self.D_error * abs(v) + self.c.y_error
         yield Rows(slack, error, self.D, self.D_error, lead, lead_error, self.c.along, self.c.error)
+        if event.signs:
+            yield self._signs(event, v, v_error, lead, lead_error)
+
+    def _signs(self, event: Event, v: float, v_error: float, *leading: FloatArray) -> Rows:
+        """Return v ≥ 0, and t_jβ_j(v) ≥ 0 for the penalised features j other than the pick."""
         t = np.array(event.signs)
-        kept = np.flatnonzero((t != 0) & (np.array(event.before) != event.pick)) if event.signs else []
-        if len(kept):
-            part, t = self.coef[kept].times(-t[kept]), t[kept]
-            E, E_error = -t * self.b[kept], self.b_error[kept]
-            slack = np.array([E * v - part.at_y, np.full(len(t), np.inf)])
-            error = np.abs(E) * v_error + E_error * abs(v) + part.y_error
-            yield Rows(slack, np.array([error, error]), np.array([E, E]), np.array([E_error, E_error]),
-                       lead, lead_error, part.along, part.error)  # fmt: skip
+        kept = np.flatnonzero((t != 0) & (np.array(event.before) != event.pick))
+        part, E, E_error = self.coef.only(kept).times(-t[kept]), -t[kept] * self.b[kept], self.b_error[kept]
+        slack = np.append(v, E * v - part.at_y)
+        error = np.append(v_error, np.abs(E) * v_error + E_error * abs(v) + part.y_error)
+        E, E_error = np.append(1.0, E), np.append(0.0, E_error)
+        B = np.vstack([np.zeros(len(leading[0])), part.along])
+        alone = np.array([slack, np.full(len(slack), np.inf)])  # one inequality for each feature
+        return Rows(alone, np.array([error] * 2), np.array([E] * 2), np.array([E_error] * 2),
+                    *leading, B, np.append(0.0, part.error))  # fmt: skip
 
 
 class Basis:
@@ -202,18 +229,29 @@ class Basis:
     qr : the factorisation of the columns of U, the column of ones first if there is an intercept.
     G, rest : XᵀQ (d, m), and Xᵀr (d,) with r = P_U^⊥y.
     z, r_norm : Qᵀy (m,), and ‖r‖.
+    ones : 1 with an intercept, else 0.
     eps : ε, see the docstring of this module.
     """
 
     def __init__(self, problem: Problem, U: IndexArray) -> None:
         self.problem = problem
-        self.qr = ThinQR(problem, problem.with_ones(U))
+        self.qr, self.ones = ThinQR(problem, problem.with_ones(U)), problem.d - problem.n_features
+        if self.qr.size < len(U) + self.ones:
+            raise ValueError("path has dependent features, so μ does not determine their coefficients")
         self.place = {j: i for i, j in enumerate(self.qr.index)}
         Q = self.qr.Qt.T
         r = self.qr.residual(problem.y)
         self.G, self.rest, self.z = problem.correlate(Q), problem.correlate(r), self.qr.Qt @ problem.y
         self.rest[self.qr.index] = 0
         self.r_norm, self.eps = float(np.linalg.norm(r)), problem.rounding(self.qr.kappa)
+
+    def column(self, j: int) -> FloatArray:
+        """Return the coordinates (m,) of column j, which is in U."""
+        return np.asarray(self.qr.R[:, self.place[j]])
+
+    def stack(self, vectors: list[FloatArray]) -> FloatArray:
+        """Return coordinates as the columns of an array (m, h)."""
+        return np.array(vectors).reshape(len(vectors), self.qr.size).T
 
     def model(self, A: Sequence[int]) -> Model:
         """Return the factorisation of the columns A, and of the column of ones, in these coordinates."""
@@ -227,7 +265,7 @@ class Basis:
         W, along : (m, h) and (h,).
         """
         problem, eps, model = self.problem, self.eps, self.model(event.before)
-        ones, length = problem.d - problem.n_features, problem.column_norms
+        ones, length = self.ones, problem.column_norms
         B = self.G @ model.off(W)
         if along.any():
             B += np.outer(self.rest, along)
@@ -237,8 +275,8 @@ class Basis:
         left_out[:, [*self.qr.index[:ones], *event.before]] = True
         if by_length:
             D[:], D_error[:] = self._lengths(model), 10 * eps * length
-            left_out |= D <= D_error
-        rows, b = model.rows()[:, ones:], np.zeros(len(event.before))
+            left_out |= D_error >= D
+        rows, b = model.inverse(ones), np.zeros(len(event.before))
         size = 3 * eps * np.linalg.norm(rows, axis=0)
         coef, b_error = Values(rows.T @ self.z, size * problem.y_norm, rows.T @ W, size), b
         if event.signs:
@@ -262,4 +300,4 @@ class Basis:
             for _ in range(2):
                 Z = Z - basis @ (basis.T @ Z)
             length[short] = np.linalg.norm(Z, axis=0)
-        return length
+        return np.asarray(length)

@@ -1,4 +1,4 @@
-"""Laws on a line and on a circle, truncated to a union of intervals: tail probabilities and confidence limits.
+"""Laws on a line and on a circle, truncated to a union of intervals: their tails, and confidence limits.
 
 Positions are offsets δ from the observed statistic x, so the observed value is δ = 0. A set of offsets is a
 list of intervals (l, u) with increasing ends, one of which holds 0. Let R be the mass of the set at δ ≥ 0 and
@@ -100,7 +100,11 @@ class Normal:
 
     def _position(self, offset: float, corner: int, theta: float) -> Any:
         """Return z − θ at an offset; ±∞ for an infinite one."""
-        return arb(self.x) + corner * arb(self.error) - arb(theta) + arb(offset) if math.isfinite(offset) else arb(offset)
+        return (
+            arb(self.x) + corner * arb(self.error) - arb(theta) + arb(offset)
+            if math.isfinite(offset)
+            else arb(offset)
+        )
 
 
 def _tail(z: Any) -> Any:
@@ -130,6 +134,11 @@ class Circle:
     height: float
     error: float
     m: int
+
+    @property
+    def deviation(self) -> float:
+        """The usual estimate of σ, if m + 1 are the degrees of freedom of the residual."""
+        return self.height / math.sqrt(self.m + 1)
 
     def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
         shift = corner * arb(self.error)
@@ -202,9 +211,7 @@ def tails(law: Law, outer: Set, inner: Set) -> tuple[Bounds, Bounds]:
     """Return bounds on R/(R + L) and on L/(R + L)."""
     least, largest = (corner.masses(law) for corner in corners(outer, inner))
     with ctx.workprec(3 * _BITS):
-        (above, below), (above_most, below_least) = (
-            (R / (R + L), L / (R + L)) for R, L in (least, largest)
-        )
+        (above, below), (above_most, below_least) = ((R / (R + L), L / (R + L)) for R, L in (least, largest))
     return (_lower(above), _upper(above_most)), (_lower(below_least), _upper(below))
 
 
@@ -226,7 +233,7 @@ def limits(law: Normal, outer: Set, inner: Set, level: float) -> tuple[Bounds, B
 def _root(
     law: Normal, corner: Corner, level: float, sign: int, side: int, theta: float
 ) -> tuple[float, float]:
-    """Return a θ that is proved to lie below (side = −1) or above (1) the zero of `Corner.excess`; and the zero.
+    """Return a θ below (side = −1) or above (1) the zero of `Corner.excess`, with proof; and the zero.
 
     Newton's method finds the zero from a first guess `theta`. The proof is the sign of the excess, at a
     distance from the zero that doubles until the sign is certain.

@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Status, result
-from sparselin.results.display import Column, Table, number
+from sparselin.results.display import Column, Table, list_names, number
+
+_LONG = 2.0  # an interval counts as long from this multiple of its length without selection
 
 
 @result
 class Inference(Named):
     """p-values of the steps of a path, and p-values and intervals of the coefficients of its last model.
 
-    Row t is about feature j = support[t]. A value that does not exist is NaN: the p-value of the step of a
-    forced feature, or the coefficient of a feature that is not in the last model.
+    Row t is about the feature support[t]. A value that does not exist is NaN, for example the p-value of the
+    step of a forced feature, or the coefficient of a feature that is not in the last model.
 
     Attributes
     ----------
-    support : (k,) the forced features, then the features of the steps of the path in their order.
-    leaves : (k,) True where the feature leaves the model at this step, which only the LASSO does.
+    support : (k,) the forced features, then the feature of each step of the path.
+    leaves : (k,) True where the feature leaves the model at this step, which happens only in the LASSO.
     step_p_value : (k,) the p-value of the step at which the feature enters.
-    spacing_p_value : (k,) the p-value of the spacing test, for the steps of a `LassoPath` before the first at
-        which a feature leaves.
-    estimate : (k,) the least squares coefficient in the last model, in units of X.
-    p_value : (k,) the p-value of the hypothesis that the coefficient (X_S⁺μ)_j in the last model S is zero.
-    interval : (k, 2) the confidence interval of (X_S⁺μ)_j at `level`.
-    truncation : (k, 2) the values between which the estimate can lie if the selection and the part of y that
-        is orthogonal to the statistic stay the same.
-    bounds, step_bounds, spacing_bounds : (k, 2) lower and upper bounds that hold the exact p-values.
-    interval_bounds : (k, 2, 2) the same for both ends of the interval.
+    spacing_p_value : (k,) the p-value of the spacing test, for the steps of a `LassoPath` before the first
+        at which a feature leaves.
+    estimate, standard_error : (k,) the least squares coefficient in the last model, in the units of X, and its
+        standard error without selection.
+    p_value : (k,) the p-value of the hypothesis (X_S⁺μ)_j = 0 about the coefficient in the last model S.
+    interval : (k, 2) the confidence interval of (X_S⁺μ)_j.
+    truncation : (k, 2) the range of the estimate under the same selection, if the part of y that is orthogonal
+        to it stays the same. If the number of steps was chosen by a criterion, there can be gaps.
+    bounds, step_bounds, spacing_bounds : (k, 2) lower and upper bounds of the exact p-values.
+    interval_bounds : (k, 2, 2) lower and upper bounds of both ends of the exact interval.
     sigma : σ, or NaN if it is unknown.
     level : the confidence level of the intervals.
     method : "exact", "split" or "randomized".
     model : the assumptions about y, in words.
     status : the way in which the path ended.
-    fit : a `Fit`.
+    fit : a `Fit`, the properties of the fit of the path.
 
-    `to_frame()` has a row for each row of the table: index, name, step_p_value, spacing_p_value, estimate,
-    p_value, low, high.
+    `to_frame()` has the columns index, name, step_p_value, spacing_p_value, estimate, p_value, low, high.
     """
 
     support: IndexArray
-    leaves: np.ndarray
+    leaves: NDArray[np.bool_]
     estimate: FloatArray
+    standard_error: FloatArray
     truncation: FloatArray
     bounds: FloatArray
     step_bounds: FloatArray
@@ -97,28 +103,77 @@ class Inference(Named):
         kept = np.flatnonzero(means <= q)
         return int(kept[-1]) + 1 if len(kept) else 0
 
+    def explain(self, feature: int | str) -> str:
+        """Return sentences about the step and the coefficient of a feature, given by index or name.
+
+        Raises ValueError if the feature is not in `support`.
+        """
+        rows = [t for t, j in enumerate(self.support) if feature in (int(j), self.name_of(int(j)))]
+        if not rows:
+            raise ValueError(f"feature must be in support; got {feature!r}")
+        lines = [self._about_step(t) for t in rows] + [self._about_coefficient(rows[-1])]
+        return " ".join(line for line in lines if line)
+
+    def _about_step(self, t: int) -> str:
+        name, (p,) = self.name_of(int(self.support[t])), proved(self.step_bounds[t : t + 1])
+        if self.leaves[t]:
+            return f"{name} left the model at step {t + 1}; such a step has no p-value."
+        return "" if p == "–" else f"{name} entered at step {t + 1}; the p-value of this step is {p}."
+
+    def _about_coefficient(self, t: int) -> str:
+        name, (p,) = self.name_of(int(self.support[t])), proved(self.bounds[t : t + 1])
+        if p == "–":
+            return f"{name} is not in the last model, so it has no coefficient."
+        text = (
+            f"Its coefficient in the selected model is estimated by {number(self.estimate[t])}; "
+            f"the p-value of a coefficient of zero is {p}."
+        )
+        low, high = (proved(self.interval_bounds[t : t + 1, i])[0] for i in range(2))
+        if low == "–":
+            return text
+        text += f" The {100 * self.level:g} % interval is {low} to {high}."
+        distance = np.abs(self.truncation[t] - self.estimate[t]).min() / self.standard_error[t]
+        if np.isfinite(distance):
+            text += (
+                f" The same selection allows estimates from {number(self.truncation[t, 0])} to "
+                f"{number(self.truncation[t, 1])}; the nearer end is {number(distance)} standard errors away."
+            )
+        return text
+
+    @property
+    def _long(self) -> IndexArray:
+        """The rows whose interval is much longer than without selection."""
+        usual = 2 * NormalDist().inv_cdf((1 + self.level) / 2) * self.standard_error
+        return np.flatnonzero(np.diff(self.interval, axis=1)[:, 0] > _LONG * usual)
+
     def _headline(self) -> str:
-        return f"{self.method} inference for {np.sum(~np.isnan(self.estimate))} features at level {self.level:g}"
+        count = np.count_nonzero(~np.isnan(self.estimate))
+        return f"{self.method}, {count} coefficients, {100 * self.level:g} % intervals"
 
     def _table(self) -> Table:
-        spacing = None if np.isnan(self.spacing_p_value).all() else "spacing p"
-        low, high = (proved(self.interval_bounds[:, i]) for i in range(2))
+        shown = [
+            None if np.isnan(values).all() else values for values in (self.step_bounds, self.spacing_bounds)
+        ]
+        steps = ["leaves" if out else p for out, p in zip(self.leaves, proved(self.step_bounds), strict=True)]
+        ends = proved(self.interval_bounds[:, 0]), proved(self.interval_bounds[:, 1])
         columns = (
-            Column("index", "index", self.support),
+            Column("index", None, self.support),
             Column("name", "name", self._names_of(self.support)),
-            Column(None, "step p", ["leaves" if out else p for out, p in zip(self.leaves, proved(self.step_bounds), strict=True)]),
             Column("step_p_value", None, self.step_p_value),
-            Column(None, spacing, proved(self.spacing_bounds)),
+            Column(None, None if shown[0] is None else "p of step", steps),
             Column("spacing_p_value", None, self.spacing_p_value),
-            Column("estimate", "estimate", self.estimate),
-            Column(None, "p", proved(self.bounds)),
+            Column(None, None if shown[1] is None else "p of spacing", proved(self.spacing_bounds)),
+            Column("estimate", "coefficient", self.estimate),
             Column("p_value", None, self.p_value),
-            Column(None, "low", low),
-            Column("low", None, self.interval[:, 0]),
-            Column(None, "high", high),
-            Column("high", None, self.interval[:, 1]),
+            Column(None, "p", proved(self.bounds)),
+            *(Column(key, None, self.interval[:, i]) for i, key in enumerate(("low", "high"))),
+            *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
         )
-        return Table(columns, (self.model, self.status.line))
+        notes = [self.model, "coefficients are those of the projection of μ on the selected model"]
+        if len(self._long):
+            names = list_names(self._names_of(self.support[self._long]))
+            notes.append(f"long intervals ({names}): the estimate is close to where the selection changes")
+        return Table(columns, tuple(notes))
 
 
 def proved(bounds: FloatArray) -> list[str]:

@@ -1,0 +1,158 @@
+"""The steps of a path as events, and the choice of their number by BIC or EBIC as a set of comparisons."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparselin.guarantees._selection_events import Basis, Event
+from sparselin.guarantees._truncated_laws import negative
+from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
+from sparselin.validation import check_count, check_level
+
+
+class Choice(NamedTuple):
+    """The choice of the number of steps: comparisons g·‖P_a^⊥y‖² ≥ ‖P_b^⊥y‖² of the models after a, b steps.
+
+    models : the features of each model.
+    comparisons : (a, b, g) of each comparison.
+    """
+
+    models: list[tuple[int, ...]]
+    comparisons: list[tuple[int, int, float]]
+
+    def excluded(self, basis: Basis, w: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
+        """Return intervals of offsets of η̂ᵀy at which a comparison fails certainly (side 1) or possibly (−1).
+
+        Each comparison is quadratic in the offset, because y moves along η̂, whose coordinates are w.
+        """
+        norm, quadratics = basis.problem.y_norm, []
+        off = [basis.model(A).off(np.column_stack([basis.z, norm * w])) for A in self.models]
+        squares = [P.T @ P + np.diag([basis.r_norm**2, 0.0]) for P in off]
+        for a, b, g in self.comparisons:
+            (C, B), (_, A) = g * squares[a] - squares[b]
+            error = side * 12 * (1 + g) * basis.eps * norm**2
+            if abs(error) >= C:
+                raise ValueError(f"path leaves k undecided between {a} and {b} steps, to rounding. Pass k")
+            quadratics.append((A + error, 2 * B, C + error))
+        low, high = negative(*np.array(quadratics).reshape(-1, 3).T)
+        return low * norm, high * norm
+
+
+class Trace(NamedTuple):
+    """The steps of a path that inference is about.
+
+    events : the steps that inference conditions on, or the state at a fixed λ.
+    features : the features of the rows of the result: the forced ones, then one for each step.
+    n_forced : the number of forced features.
+    model : the features of the last model.
+    by_length : whether the path is of OLS.
+    lam : the fixed λ, or None.
+    choice : the choice of the number of steps; empty if it was fixed in advance.
+    """
+
+    events: list[Event]
+    features: list[int]
+    n_forced: int
+    model: tuple[int, ...]
+    by_length: bool = False
+    lam: float | None = None
+    choice: Choice = Choice([], [])
+
+    @property
+    def steps(self) -> list[Event]:
+        """The steps with a row in the result."""
+        return self.events[: len(self.features) - self.n_forced] if self.lam is None else []
+
+
+def trace_of(path: SelectionPath | LassoPath, k: int | None, lam: Any) -> Trace:
+    """Return the first k steps of a path, by default all, or the state of a LASSO path at λ."""
+    if isinstance(path, LassoPath):
+        return _steps_of_lasso(path, k) if lam is None else _state_at(path, lam)
+    if lam is not None:
+        raise ValueError("lam needs a LassoPath; the models of other paths have no λ")
+    support, f = path.support.tolist(), int(np.isnan(path.lam_star).sum())
+    if k is None and path.status is not Status.COMPLETED:
+        raise _no_end(path)
+    k = check_count(len(support) if k is None else k, "k", f, len(support), " (the steps of the path)")
+    signs, levels = np.sign(np.diag(path.coef_path)).tolist(), path.lam_star.tolist()
+    events = [Event(tuple(support[:t]), (), support[t], signs[t], levels[t]) for t in range(f, k)]
+    return Trace(events, support[:k], f, tuple(support[:k]), path.fit.by_length)
+
+
+def _no_end(path: SelectionPath | LassoPath) -> ValueError:
+    return ValueError(
+        f"k is needed, because the path ended by itself ({path.status.name}). Pass the number of steps that "
+        "was fixed before y was seen"
+    )
+
+
+def _state_at(path: LassoPath, lam: Any) -> Trace:
+    """Return the state of a LASSO path at λ: the active features and their signs."""
+    if np.ndim(lam) or not isinstance(lam, (int, float, np.number)) or isinstance(lam, bool):
+        raise TypeError(
+            "lam must be a number that was fixed before y was seen. A λ of cross-validation depends on y by "
+            f"comparisons that no inequality here describes; use method='split' for it. Got {lam!r}"
+        )
+    forced, level = path.forced.tolist(), check_level(float(lam), "lam")
+    if level == 0:
+        raise ValueError("lam must be positive, because at λ = 0 there is no selection; got 0")
+    coef = path.at(level)
+    A = [*forced, *np.setdiff1d(np.flatnonzero(coef), forced).tolist()]
+    signs = (0.0,) * len(forced) + tuple(np.sign(coef[A[len(forced) :]]).tolist())
+    return Trace([Event(tuple(A), signs, -1, 0.0, level)], A, len(forced), tuple(A), lam=level)
+
+
+def _steps_of_lasso(path: LassoPath, k: int | None) -> Trace:
+    """Return the first k steps of a LASSO path; at each one feature enters or leaves."""
+    forced, most = path.forced.tolist(), len(path) - 1
+    if k is None and path.status is not Status.MAX_STEPS:
+        raise _no_end(path)
+    k = check_count(most if k is None else k, "k", 0, most, " (the steps of the path)")
+    signs = np.sign(path.coef_path[1:] + path.coef_path[:-1])  # on each segment
+    place = {j: i for i, j in enumerate(path.features.tolist())}
+    events, A, f = [], forced, len(forced)
+    for t in range(k):
+        change = set(A[f:]) ^ set(path.active[t])
+        if len(change) != 1:
+            names = ", ".join(map(path.name_of, sorted(change)))
+            raise ValueError(f"path has a tie: at knot {t + 1} several features enter or leave ({names})")
+        (i,) = change
+        enters = i not in A
+        before = (0.0,) * f + tuple(float(signs[t - 1, place[j]]) for j in A[f:])
+        sign = float(signs[t if enters else t - 1, place[i]])
+        events.append(Event(tuple(A), before, i, sign, float(path.knots[t]), enters))
+        A = [*A, i] if enters else [j for j in A if j != i]
+    return Trace(events, [*forced, *(event.pick for event in events)], f, tuple(A))
+
+
+def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
+    """Choose the number of steps by "bic" or "ebic", and return the trace of these steps.
+
+    Let RSS_t = ‖P_t^⊥y‖² after t steps, in a model of ν_t features. BIC = n·ln RSS_t + ν_t·ln n, and EBIC
+    adds 2γ·ln C(p, t), where p features are not forced and γ = max(0, 1 − ln n/(4·ln p)). BIC takes the first
+    least value. EBIC takes the value before the first rise, or the last one. This is what the selectors of
+    `sparselin.estimators` do.
+    """
+    K, f, p = len(trace.events), trace.n_forced, basis.problem.n_features - trace.n_forced
+    models, t = [*(event.before for event in trace.events), trace.model], np.arange(K + 1)
+    rss = np.array([np.sum(basis.model(A).off(basis.z) ** 2) for A in models]) + basis.r_norm**2
+    penalty = math.log(n) * np.array([float(len(A)) for A in models])
+    if criterion == "ebic" and p > 1:
+        gamma = max(0.0, 1 - math.log(n) / (4 * math.log(p)))
+        penalty += 2 * gamma * (gammaln(p + 1) - gammaln(t + 1) - gammaln(p - t + 1))
+    with np.errstate(divide="ignore"):
+        scores = n * np.log(rss) + penalty
+    if criterion == "bic":
+        best = int(np.argmin(scores))
+        pairs = [(a, best) for a in range(K + 1) if a != best]
+    else:
+        best = int(np.append(np.flatnonzero(np.diff(scores) > 0), K)[0])
+        pairs = [*((a, a + 1) for a in range(best)), *([(best + 1, best)] if best < K else [])]
+    comparisons = [(a, b, math.exp((penalty[a] - penalty[b]) / n)) for a, b in pairs]
+    return trace._replace(
+        features=trace.features[: f + best], model=models[best], choice=Choice(models, comparisons)
+    )
