@@ -34,19 +34,18 @@ of c_j is at most 3ε‖X_j‖, and that of η̂ᵀy at most 3ε‖y‖.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparselin._kernels.truncation import shorten
-from sparselin.guarantees._truncated_laws import negative
+from sparselin.guarantees._truncated_laws import Ends, negative
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
 
 SIGNS = np.array([[1.0], [-1.0]])  # of the two rows of each feature
-Ends: TypeAlias = tuple[FloatArray, FloatArray]  # lower and upper ends of intervals
 
 
 class Event(NamedTuple):
@@ -207,7 +206,9 @@ class State(NamedTuple):
         if event.signs:
             yield self._signs(event, v, v_error, lead, lead_error)
 
-    def _signs(self, event: Event, v: float, v_error: float, *leading: FloatArray) -> Rows:
+    def _signs(
+        self, event: Event, v: float, v_error: float, lead: FloatArray, lead_error: FloatArray
+    ) -> Rows:
         """Return v ≥ 0, and t_jβ_j(v) ≥ 0 for the penalised features j other than the pick."""
         t = np.array(event.signs)
         kept = np.flatnonzero((t != 0) & (np.array(event.before) != event.pick))
@@ -215,10 +216,10 @@ class State(NamedTuple):
         slack = np.append(v, E * v - part.at_y)
         error = np.append(v_error, np.abs(E) * v_error + E_error * abs(v) + part.y_error)
         E, E_error = np.append(1.0, E), np.append(0.0, E_error)
-        B = np.vstack([np.zeros(len(leading[0])), part.along])
+        B = np.vstack([np.zeros(len(lead)), part.along])
         alone = np.array([slack, np.full(len(slack), np.inf)])  # one inequality for each feature
         return Rows(alone, np.array([error] * 2), np.array([E] * 2), np.array([E_error] * 2),
-                    *leading, B, np.append(0.0, part.error))  # fmt: skip
+                    lead, lead_error, B, np.append(0.0, part.error))  # fmt: skip
 
 
 class Basis:
@@ -230,7 +231,7 @@ class Basis:
     G, rest : XᵀQ (d, m), and Xᵀr (d,) with r = P_U^⊥y.
     z, r_norm : Qᵀy (m,), and ‖r‖.
     ones : 1 with an intercept, else 0.
-    eps : ε, see the docstring of this module.
+    eps, error : ε, see the docstring of this module; and a bound on the error of every η̂ᵀy.
     """
 
     def __init__(self, problem: Problem, U: IndexArray) -> None:
@@ -244,6 +245,7 @@ class Basis:
         self.G, self.rest, self.z = problem.correlate(Q), problem.correlate(r), self.qr.Qt @ problem.y
         self.rest[self.qr.index] = 0
         self.r_norm, self.eps = float(np.linalg.norm(r)), problem.rounding(self.qr.kappa)
+        self.error = 3.001 * self.eps * problem.y_norm
 
     def column(self, j: int) -> FloatArray:
         """Return the coordinates (m,) of column j, which is in U."""

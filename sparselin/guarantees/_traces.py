@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparselin.guarantees._selection_events import Basis, Event
-from sparselin.guarantees._truncated_laws import negative
+from sparselin.guarantees._truncated_laws import Ends, negative
 from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
 from sparselin.validation import check_count, check_level
 
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     models: list[tuple[int, ...]]
     comparisons: list[tuple[int, int, float]]
 
-    def excluded(self, basis: Basis, w: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
+    def excluded(self, basis: Basis, w: FloatArray, side: int) -> Ends:
         """Return intervals of offsets of η̂ᵀy at which a comparison fails certainly (side 1) or possibly (−1).
 
         Each comparison is quadratic in the offset, because y moves along η̂, whose coordinates are w.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,14 +33,16 @@ except ModuleNotFoundError as error:
     ) from None
 
 Set: TypeAlias = list[tuple[float, float]]
+Ends: TypeAlias = tuple[FloatArray, FloatArray]  # low and high ends of open intervals
 Bounds: TypeAlias = tuple[float, float]  # a lower and an upper bound of one number
 LINE: Set = [(-math.inf, math.inf)]
 _BITS = 60  # the accuracy of a mass; a float64 has 53 bits
 _CLOSE = 2.0**-26  # a relative step of Newton's method after which the error is about its square
 
 
-def without(low: FloatArray, high: FloatArray) -> Set:
-    """Return the real line without the open intervals (low_i, high_i), none of which holds 0."""
+def without(parts: list[Ends]) -> Set:
+    """Return the real line without open intervals, none of which holds 0."""
+    low, high = (np.concatenate([np.zeros(0), *(part[i] for part in parts)]) for i in range(2))
     kept, start = [], -math.inf
     for i in np.argsort(low):
         if low[i] > start:
@@ -49,7 +51,24 @@ def without(low: FloatArray, high: FloatArray) -> Set:
     return [*kept, (start, math.inf)] if start < math.inf else kept
 
 
-def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+def beyond(low: float, high: float) -> Ends:
+    """Return the two rays outside of an interval."""
+    return np.array([-math.inf, high]), np.array([low, math.inf])
+
+
+def scaled(offsets: Set, factor: float, side: int) -> Set:
+    """Multiply a set by a factor > 0, and widen (side = 1) or narrow (−1) it by more than rounding errors."""
+    more = side * 2.0**-50
+    return [
+        (
+            low * factor * (1 - more * math.copysign(1, low)),
+            high * factor * (1 + more * math.copysign(1, high)),
+        )
+        for low, high in offsets
+    ]
+
+
+def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> Ends:
     """Return open intervals, as low and high ends, whose union has Aδ² + Bδ + C < 0, for C > 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         inner = B * B - 4 * A * C
@@ -68,26 +87,17 @@ def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> tuple[FloatArray, F
     return np.concatenate([a for a, _ in ends]), np.concatenate([b for _, b in ends])
 
 
-class Law(Protocol):
-    """The law of a statistic before truncation."""
-
-    def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
-        """Return the mass of offsets from low to high, as a ball.
-
-        corner : 1 for the largest x within its error bound, −1 for the least.
-        theta : the mean, if the law has one.
-        """
-
-
 @dataclasses.dataclass(frozen=True)
 class Normal:
     """The law N(θ, 1) on a line.
 
     x, error : the observed statistic and a bound on its error.
+    deviation : σ, the unit of x.
     """
 
     x: float
     error: float
+    deviation: float = 1.0
 
     def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
         a, b = self._position(low, corner, theta), self._position(high, corner, theta)
@@ -163,7 +173,7 @@ class Corner(NamedTuple):
     below: Set
     side: int
 
-    def masses(self, law: Law, theta: float = 0.0) -> tuple[Any, Any]:
+    def masses(self, law: Normal | Circle, theta: float = 0.0) -> tuple[Any, Any]:
         """Return R and L as balls."""
         return _accurately(
             lambda: [
@@ -207,7 +217,7 @@ def corners(outer: Set, inner: Set) -> tuple[Corner, Corner]:
     return Corner(above[0], below[0], 1), Corner(above[1], below[1], -1)
 
 
-def tails(law: Law, outer: Set, inner: Set) -> tuple[Bounds, Bounds]:
+def tails(law: Normal | Circle, outer: Set, inner: Set) -> tuple[Bounds, Bounds]:
     """Return bounds on R/(R + L) and on L/(R + L)."""
     least, largest = (corner.masses(law) for corner in corners(outer, inner))
     with ctx.workprec(3 * _BITS):

@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike
 
 from sparselin.guarantees._selection_events import Basis, Rows
 from sparselin.guarantees._traces import Trace, choose, trace_of
-from sparselin.guarantees._truncated_laws import Circle, Normal, Set, limits, tails, without
+from sparselin.guarantees._truncated_laws import (
+    Circle,
+    Ends,
+    Normal,
+    Set,
+    beyond,
+    limits,
+    scaled,
+    tails,
+    without,
+)
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
@@ -112,20 +122,15 @@ def inference(
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     trace = trace_of(path, None if isinstance(k, str) else k, lam)
     basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
-    noise = _noise(problem, n, sigma)
+    sigma, words = noise(problem, n, sigma)
     if isinstance(k, str):
-        if noise.sigma is None:
-            raise ValueError(
-                "sigma='unknown' needs a fixed k: the criterion is not linear on the circle of y"
-            )
+        if math.isnan(sigma):
+            raise ValueError('sigma="unknown" needs a number k, because RSS changes along the circle of y')
         trace = choose(trace, basis, k, n)
     statistics = _statistics(basis, trace)
-    laws, sets = (
-        _on_circles(basis, trace, statistics, n)
-        if noise.sigma is None
-        else _on_lines(basis, trace, statistics, noise.sigma)
-    )
-    return _result(basis, trace, list(zip(statistics, laws, sets, strict=True)), noise, level, path)
+    tests = _on_circles if math.isnan(sigma) else _on_lines
+    laws, sets = tests(basis, trace, statistics, n, sigma)
+    return _result(basis, trace, list(zip(statistics, laws, sets, strict=True)), sigma, level, words, path)
 
 
 def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
@@ -164,38 +169,29 @@ def _check_level(level: Any) -> float:
     return value
 
 
-class Noise(NamedTuple):
-    """σ, or None if it is unknown; and the assumptions in words."""
-
-    sigma: float | None
-    words: str
-
-
-def _noise(problem: Problem, n: int, sigma: Any) -> Noise:
-    """Check sigma, or estimate σ, and say what is assumed."""
-    if isinstance(sigma, str) and sigma == "unknown":
-        return Noise(
-            None, "y ~ N(μ, σ²I) with unknown σ, μ in the span of the tested model: selective t-tests"
-        )
+def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
+    """Check sigma, or estimate σ. Return σ, or NaN if it is unknown, and the assumptions in words."""
+    named = sigma if isinstance(sigma, str) else None
+    if named == "unknown":
+        return math.nan, "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: selective t-tests"
     if sigma is None and n <= problem.d:
         raise ValueError(
             f"sigma is needed: {n} rows do not determine σ with {problem.d} columns. Pass a number; "
             '"response" for the standard deviation of y; or "unknown" for t-tests in the selected model'
         )
-    if sigma is None or (isinstance(sigma, str) and sigma in ("full", "response")):
-        columns = problem.with_ones(np.arange(0 if sigma == "response" else problem.n_features))
+    source = "(given)"
+    if named in ("full", "response") or sigma is None:
+        columns = problem.with_ones(np.arange(0 if named == "response" else problem.n_features))
         qr = ThinQR(problem, columns.tolist())
         if n <= qr.size:
-            raise ValueError(f'sigma="full" needs more rows than columns; got {n} rows of rank {qr.size}')
+            raise ValueError(f'sigma="full" needs more rows than columns; got {n} rows and rank {qr.size}')
         value = float(np.linalg.norm(qr.residual(problem.y))) / math.sqrt(n - qr.size)
-        source = "the standard deviation of y" if sigma == "response" else "least squares on all features"
-        words = f"σ = {value:.4g} from {source}, taken as known"
+        source = "(the deviation of y)" if named == "response" else "(least squares on all features)"
     else:
         value = check_real(sigma, "sigma")
-        words = f"σ = {value:.4g} as given"
     if value <= 0:
         raise ValueError(f"sigma must be positive; got {value}")
-    return Noise(value, f"y ~ N(μ, σ²I) with any μ, {words}")
+    return value, f"y ~ N(μ, σ²I), σ = {value:.4g} {source}, any μ"
 
 
 class Statistic(NamedTuple):
@@ -258,7 +254,7 @@ def _walk(
 
 
 def _on_lines(
-    basis: Basis, trace: Trace, statistics: list[Statistic], sigma: float
+    basis: Basis, trace: Trace, statistics: list[Statistic], n: int, sigma: float
 ) -> tuple[list[Normal], list[tuple[Set, Set]]]:
     """Return the laws of the η̂ᵀy/σ, and outer and inner sets of offsets with the same events and choice."""
     W = basis.stack([statistic.w for statistic in statistics])
@@ -267,66 +263,55 @@ def _on_lines(
         part = np.ascontiguousarray(reach[:, first:])
         rows.shorten(part)
         reach[:, first:] = part
-    error = 3 * basis.eps * basis.problem.y_norm / sigma
-    laws = [Normal(x / sigma, error * (1 + _SLIGHTLY)) for x in (basis.z @ W).tolist()]
     sets = []
     for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
-        pair = []
-        for low, high, side in ((-down, up, 1), (-inner_down, inner_up, -1)):
-            begin, end = trace.choice.excluded(basis, w, side)
-            kept = without(np.append(begin, [-np.inf, high]), np.append(end, [low, np.inf]))
-            pair.append([(_scaled(a, -side, sigma), _scaled(b, side, sigma)) for a, b in kept])
-        sets.append((pair[0], pair[1]))
-    return laws, sets
-
-
-_SLIGHTLY = 2.0**-50  # more than the rounding errors of a division and of a product
-
-
-def _scaled(offset: float, side: int, sigma: float) -> float:
-    """Return offset/σ, rounded up (side = 1) or down (−1)."""
-    return offset / sigma + side * _SLIGHTLY * abs(offset / sigma) if math.isfinite(offset) else offset
+        outer = without([trace.choice.excluded(basis, w, 1), beyond(-down, up)])
+        inner = without([trace.choice.excluded(basis, w, -1), beyond(-inner_down, inner_up)])
+        sets.append((scaled(outer, 1 / sigma, 1), scaled(inner, 1 / sigma, -1)))
+    return [Normal(x / sigma, basis.error / sigma, sigma) for x in (basis.z @ W).tolist()], sets
 
 
 def _on_circles(
-    basis: Basis, trace: Trace, statistics: list[Statistic], n: int
+    basis: Basis, trace: Trace, statistics: list[Statistic], n: int, sigma: float
 ) -> tuple[list[Circle], list[tuple[Set, Set]]]:
     """Return the laws of the angles of y, and outer and inner sets of offsets with the same events.
 
-    The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns, and on the
-    length of what is left. So y lies on the circle that η̂ and the residual of S span.
+    The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
+    the length of what is left. So y lies on the circle that η̂ and the residual of S span.
     """
-    h, error, laws, rest = len(statistics), 3 * basis.eps * basis.problem.y_norm, list[Circle](), []
+    h, laws, W, along = (
+        len(statistics),
+        [],
+        [statistic.w for statistic in statistics],
+        [0.0] * len(statistics),
+    )
     for statistic in statistics:
         off = basis.model(statistic.model).off(basis.z)
         height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)
         m = n - len(statistic.model) - basis.ones - 1
-        if m < 0 or height <= error:
-            raise ValueError("sigma='unknown' needs a residual: the model fits y exactly. Pass k or sigma")
-        rest.append((off / height, 1 / height))
-        laws.append(Circle(float(statistic.w @ basis.z), height, error, m))
-    W = basis.stack([statistic.w for statistic in statistics] + [off for off, _ in rest])
-    ends: list[tuple[list[Any], list[Any]]] = [([], []) for _ in statistics]
-    for first, rows in _walk(basis, trace, statistics, W, np.array([0.0] * h + [share for _, share in rest])):
+        if m < 0 or height <= basis.error:
+            raise ValueError('sigma="unknown" needs a residual, but a model fits y exactly. Pass sigma')
+        W.append(off / height)
+        along.append(1 / height)
+        laws.append(Circle(float(statistic.w @ basis.z), height, basis.error, m))
+    fails: list[tuple[list[Ends], list[Ends]]] = [([], []) for _ in statistics]
+    for first, rows in _walk(basis, trace, statistics, basis.stack(W), np.array(along)):
         for i in range(first, h):
-            law, place = laws[i], i - first
-            found = rows.arcs(law.x, law.height, error, place, h - first + place)
-            for part, new in zip(ends[i], found, strict=True):
-                part.append(new)
-    everywhere = (np.zeros(0), np.zeros(0))
-    return laws, [
-        (without(*map(np.concatenate, zip(*[everywhere, *outer], strict=True))),
-         without(*map(np.concatenate, zip(*[everywhere, *inner], strict=True))))
-        for outer, inner in ends
-    ]  # fmt: skip
+            certain, possible = rows.arcs(
+                laws[i].x, laws[i].height, basis.error, i - first, h - 2 * first + i
+            )
+            fails[i][0].append(certain)
+            fails[i][1].append(possible)
+    return laws, [(without(certain), without(possible)) for certain, possible in fails]
 
 
 def _result(
     basis: Basis,
     trace: Trace,
     tests: list[tuple[Statistic, Normal | Circle, tuple[Set, Set]]],
-    noise: Noise,
+    sigma: float,
     level: float,
+    words: str,
     path: SelectionPath | LassoPath,
 ) -> Inference:
     """Compute p-values and intervals, and arrange them in rows."""
@@ -341,27 +326,15 @@ def _result(
         (step_bounds if statistic.of_step else bounds)[row] = np.clip(p, 0, 1)
         if not statistic.of_step:
             unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
-            estimate[row] = unit * (statistic.w @ basis.z)
-            deviation = law.deviation if isinstance(law, Circle) else noise.sigma
-            error[row] = abs(unit) * deviation
-            if noise.sigma is not None and isinstance(law, Normal):
-                ends = unit * noise.sigma * np.array(limits(law, outer, inner, level))
+            estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
+            if isinstance(law, Normal):
+                ends = error[row] * np.array(limits(law, outer, inner, level))
                 interval[row] = ends + 4 * basis.eps * np.abs(ends) * [-1, 1]
-                truncation[row] = estimate[row] + unit * noise.sigma * np.array([outer[0][0], outer[-1][1]])
+                truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
+    leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
     return Inference(
-        support=np.array(trace.features, np.intp),
-        leaves=np.array([False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps], bool),
-        estimate=estimate,
-        standard_error=error,
-        truncation=truncation,
-        bounds=bounds,
-        step_bounds=step_bounds,
-        spacing_bounds=np.full((k, 2), np.nan),
-        interval_bounds=interval,
-        sigma=math.nan if noise.sigma is None else noise.sigma,
-        level=level,
-        method="exact",
-        model=noise.words,
-        status=path.status,
-        fit=path.fit,
-    )
+        support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
+        standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
+        spacing_bounds=np.full((k, 2), np.nan), interval_bounds=interval, sigma=sigma, level=level,
+        method="exact", model=words, status=path.status, fit=path.fit,
+    )  # fmt: skip

@@ -27,12 +27,12 @@ class Inference(Named):
     step_p_value : (k,) the p-value of the step at which the feature enters.
     spacing_p_value : (k,) the p-value of the spacing test, for the steps of a `LassoPath` before the first
         at which a feature leaves.
-    estimate, standard_error : (k,) the least squares coefficient in the last model, in the units of X, and its
-        standard error without selection.
+    estimate, standard_error : (k,) the least squares coefficient in the last model, in the units of X, and
+        its standard error without selection.
     p_value : (k,) the p-value of the hypothesis (X_S⁺μ)_j = 0 about the coefficient in the last model S.
     interval : (k, 2) the confidence interval of (X_S⁺μ)_j.
-    truncation : (k, 2) the range of the estimate under the same selection, if the part of y that is orthogonal
-        to it stays the same. If the number of steps was chosen by a criterion, there can be gaps.
+    truncation : (k, 2) the range of the estimate under the same selection, if the part of y that is
+        orthogonal to it stays the same. If the number of steps was chosen by a criterion, there can be gaps.
     bounds, step_bounds, spacing_bounds : (k, 2) lower and upper bounds of the exact p-values.
     interval_bounds : (k, 2, 2) lower and upper bounds of both ends of the exact interval.
     sigma : σ, or NaN if it is unknown.
