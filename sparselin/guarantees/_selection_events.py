@@ -67,10 +67,14 @@ class Event(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The factorisation X_A = QR of the columns of a model, in the coordinates of a `Basis`."""
+    """The factorisation X_A = QR of the columns of a model, in the coordinates of a `Basis`.
+
+    start : the number of first coordinates that are zero after a projection off the model.
+    """
 
     Q: FloatArray
     R: FloatArray
+    start: int
 
     def off(self, v: FloatArray) -> FloatArray:
         """Project coordinates (m,) or (m, h) off the columns of the model."""
@@ -258,7 +262,14 @@ class Basis:
     def model(self, A: Sequence[int]) -> Model:
         """Return the factorisation of the columns A, and of the column of ones, in these coordinates."""
         columns = [self.place[int(j)] for j in self.problem.with_ones(np.array(A, np.intp))]
-        return Model(*np.linalg.qr(self.qr.R[:, columns]))
+        a = len(columns)
+        if columns == list(range(a)):  # as in a path that no feature leaves
+            return Model(np.eye(self.qr.size, a), self.qr.R[:a, :a], a)
+        return Model(*np.linalg.qr(self.qr.R[:, columns]), 0)
+
+    def correlate(self, model: Model, v: FloatArray) -> FloatArray:
+        """Return XᵀP_A^⊥Qv, (d,) for coordinates v (m,) and (d, h) for (m, h)."""
+        return np.asarray(self.G[:, model.start :] @ model.off(v)[model.start :])
 
     def at(self, event: Event, by_length: bool, W: FloatArray, along: FloatArray) -> State:
         """Return the functions that a step compares, at y and at the directions QW + r·along.
@@ -268,15 +279,20 @@ class Basis:
         """
         problem, eps, model = self.problem, self.eps, self.model(event.before)
         ones, length = self.ones, problem.column_norms
-        B = self.G @ model.off(W)
+        B = self.correlate(model, W)
         if along.any():
             B += np.outer(self.rest, along)
-        c = Values(self.G @ model.off(self.z) + self.rest, eps * length * problem.y_norm, B, 3 * eps * length)
+        c = Values(
+            self.correlate(model, self.z) + self.rest,
+            eps * length * problem.y_norm,
+            B,
+            3 * eps * length,
+        )
         D, D_error = np.ones((2, problem.d)), np.zeros((2, problem.d))
         left_out = np.zeros((2, problem.d), bool)
         left_out[:, [*self.qr.index[:ones], *event.before]] = True
         if by_length:
-            D[:], D_error[:] = self._lengths(model), 10 * eps * length
+            D[:], D_error[:] = self._lengths(model.start), 10 * eps * length
             left_out |= D_error >= D
         rows, b = model.inverse(ones), np.zeros(len(event.before))
         size = 3 * eps * np.linalg.norm(rows, axis=0)
@@ -288,18 +304,14 @@ class Basis:
             b, b_error = rows.T @ u, 2 * size * np.linalg.norm(u)
         return State(c, D, D_error, left_out, coef, b, b_error)
 
-    def _lengths(self, model: Model) -> FloatArray:
-        """Return ‖P_A^⊥X_j‖ (d,). A short one is computed from its projected column."""
-        problem = self.problem
-        inside = self.G @ model.Q
-        square = problem.column_norms.astype(np.float64) ** 2
-        left = square - np.einsum("ij,ij->i", inside, inside)
-        length = np.sqrt(np.maximum(left, 0))
-        short = np.flatnonzero(left < 0.01 * square)
+    def _lengths(self, a: int) -> FloatArray:
+        """Return the lengths (d,) of the columns off the first a columns of Q. Short ones are projected."""
+        square = self.problem.column_norms**2
+        left = square - np.einsum("ij,ij->i", self.G[:, :a], self.G[:, :a])
+        length, short = np.sqrt(np.maximum(left, 0)), np.flatnonzero(left < 0.01 * square)
         if len(short):
-            Z = problem.columns(short)
-            basis = self.qr.Qt.T @ model.Q
+            Z, Q = self.problem.columns(short), self.qr.Qt[:a].T
             for _ in range(2):
-                Z = Z - basis @ (basis.T @ Z)
+                Z = Z - Q @ (Q.T @ Z)
             length[short] = np.linalg.norm(Z, axis=0)
         return np.asarray(length)
