@@ -254,9 +254,11 @@ def _root(
         gap = float(ball)
         low, high = (theta, high) if gap < 0 else (low, theta)
         new = theta - gap / slope
-        if not low < new < high:
-            new = (low + high) / 2 if math.isfinite(high - low) else 2 * theta - law.x - math.copysign(1, gap)
-        done = abs(new - theta) <= _CLOSE * max(1.0, abs(new)) or not low < new < high
+        done = abs(new - theta) <= _CLOSE * max(1.0, abs(new))
+        if not done and not low < new < high:
+            away = math.copysign(1 + abs(theta - law.x), gap)
+            new = (low + high) / 2 if math.isfinite(high - low) else theta - away
+            done = not low < new < high
         theta = new
     distance = 2.0**-49 * max(1.0, abs(theta))
     while not side * corner.excess(law, theta + side * distance, level, sign)[0] > 0:
