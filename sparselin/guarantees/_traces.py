@@ -133,17 +133,18 @@ def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
     """Choose the number of steps by "bic" or "ebic", and return the trace of these steps.
 
     Let RSS_t = ‖P_t^⊥y‖² after t steps, in a model of ν_t features. BIC = n·ln RSS_t + ν_t·ln n, and EBIC
-    adds 2γ·ln C(p, t), where p features are not forced and γ = max(0, 1 − ln n/(4·ln p)). BIC takes the first
-    least value. EBIC takes the value before the first rise, or the last one. This is what the selectors of
-    `sparselin.estimators` do.
+    adds 2γ·ln C(p, u_t), where u_t of the p features that are not forced are in the model, and γ = max(0,
+    1 − ln n/(4·ln p)). BIC takes the first least value. EBIC takes the value before the first rise, or the
+    last one. This is what the selectors of `sparselin.estimators` do.
     """
     K, f, p = len(trace.events), trace.n_forced, basis.problem.n_features - trace.n_forced
-    models, t = [*(event.before for event in trace.events), trace.model], np.arange(K + 1)
+    models = [*(event.before for event in trace.events), trace.model]
     rss = np.array([np.sum(basis.model(A).off(basis.z) ** 2) for A in models]) + basis.r_norm**2
-    penalty = math.log(n) * np.array([float(len(A)) for A in models])
+    sizes = np.array([float(len(A)) for A in models])
+    penalty, u = math.log(n) * sizes, sizes - f
     if criterion == "ebic" and p > 1:
         gamma = max(0.0, 1 - math.log(n) / (4 * math.log(p)))
-        penalty += 2 * gamma * (gammaln(p + 1) - gammaln(t + 1) - gammaln(p - t + 1))
+        penalty += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
     with np.errstate(divide="ignore"):
         scores = n * np.log(rss) + penalty
     if criterion == "bic":
