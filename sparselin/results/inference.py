@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from statistics import NormalDist
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, list_names, number
 
+_ROUND_UP = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
 _LONG = 2.0  # an interval counts as long from this multiple of its length without selection
 
 
@@ -187,7 +189,8 @@ def _digits(low: float, high: float) -> str:
     if number(low) == number(high):
         return number(low)
     for digits in (3, 2, 1):
-        texts = {f"{x:.{digits - 1}e}" for x in (low, high)}
-        if len(texts) == 1:
-            return number(float(texts.pop()))
-    return f"≤ {number(high)}"
+        text = f"{low:.{digits - 1}e}"
+        if text == f"{high:.{digits - 1}e}":
+            power = int(text.split("e")[1])
+            return f"{float(text):.{digits - 1 - power}f}" if -4 <= power < digits else text
+    return f"≤ {number(float(_ROUND_UP.create_decimal_from_float(high)))}"
