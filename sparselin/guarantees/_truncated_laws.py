@@ -152,7 +152,8 @@ class Circle:
 
     def mass(self, low: float, high: float, corner: int, theta: float) -> Any:
         shift = corner * arb(self.error)
-        observed = arb.atan2(arb(self.height) - shift, arb(self.x) + shift)
+        x = arb(self.x) + shift
+        observed = arb.atan2(arb(self.height) + (shift if x < 0 else -shift), x)
         return self._below(observed, low) - self._below(observed, high)
 
     def _below(self, observed: Any, offset: float) -> Any:
