@@ -83,6 +83,7 @@ CALLS: dict[str, Callable[[Any, Any], object]] = {
     "ols": lambda X, y: sl.ols(X, y, 4, forced=(0,)),
     "sequential_lasso": lambda X, y: sl.sequential_lasso(X, y, 4),
     "first_entry": lambda X, y: sl.first_entry(X, y),
+    "gradient_flow": lambda X, y: sl.gradient_flow(X, y),
     "project_dual": lambda X, y: sl.project_dual(X, y, 1.0),
     "hier_prox": _prox,
     "softmax_penalty": lambda X, y: sl.softmax_penalty(np.abs(X[0])),
