@@ -28,6 +28,7 @@ from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.coherence import babel as babel
 from .guarantees.coherence import coherence as coherence
 from .guarantees.inference import inference as inference
+from .guarantees.knockoffs import knockoffs as knockoffs
 from .guarantees.leave_one_out import leave_one_out as leave_one_out
 from .guarantees.recovery import exact_recovery_coefficient as exact_recovery_coefficient
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
@@ -60,6 +61,7 @@ from .results import GuaranteeBounds as GuaranteeBounds
 from .results import HierarchicalProx as HierarchicalProx
 from .results import Inference as Inference
 from .results import Interval as Interval
+from .results import Knockoffs as Knockoffs
 from .results import LassoPath as LassoPath
 from .results import LeaveOneOut as LeaveOneOut
 from .results import NuChoice as NuChoice

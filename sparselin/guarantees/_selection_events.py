@@ -242,7 +242,7 @@ class Basis:
         self.problem = problem
         self.qr, self.ones = ThinQR(problem, problem.with_ones(U)), problem.d - problem.n_features
         if self.qr.size < len(U) + self.ones:
-            raise ValueError("path has dependent features, so μ does not determine their coefficients")
+            raise ValueError("the selected features are dependent: μ does not determine their coefficients")
         self.place = {j: i for i, j in enumerate(self.qr.index)}
         Q = self.qr.Qt.T
         r = self.qr.residual(problem.y)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sparselin.results import FloatArray
 
@@ -226,19 +227,37 @@ def tails(law: Normal | Circle, outer: Set, inner: Set) -> tuple[Bounds, Bounds]
     return (_lower(above), _upper(above_most)), (_lower(below_least), _upper(below))
 
 
-def limits(law: Normal, outer: Set, inner: Set, level: float) -> tuple[Bounds, Bounds]:
-    """Return bounds on both ends of the equal-tailed confidence interval for θ.
+def limits(law: Normal | Circle, outer: Set, inner: Set, level: float) -> FloatArray:
+    """Return bounds (2, 2) on the ends of the equal-tailed confidence interval, in units of the deviation.
 
-    At these ends R/(R + L) is (1 − level)/2 and (1 + level)/2. It is strictly increasing in θ, from 0 to 1,
-    so both ends are finite.
+    At the ends R/(R + L) is (1 − level)/2 and (1 + level)/2. For the normal law it is strictly increasing in
+    θ, from 0 to 1, so both ends are finite. On a circle they are those of the t-test if nothing is truncated,
+    and otherwise NaN.
     """
+    if isinstance(law, Circle):
+        return _student(law, level) if outer == inner == LINE else np.full((2, 2), np.nan)
     least, largest = corners(outer, inner)
     found = []
     for sign in (-1, 1):
         low, start = _root(law, largest, level, sign, -1, law.x)
         high, _ = _root(law, least, level, sign, 1, start)
         found.append((low, high))
-    return found[0], found[1]
+    return np.array(found)
+
+
+def _student(law: Circle, level: float) -> FloatArray:
+    """Return bounds on x/deviation ∓ t for the (1 + level)/2 quantile t of Student's law, with proof."""
+    root, tail = math.sqrt(law.m + 1), (1 - level) / 2
+    guess = -float(stdtrit(law.m + 1, tail))
+    distance = 2.0**-48 * max(guess, 2.0**-50)
+    while True:
+        ends = guess - distance, guess + distance
+        (least, _), (_, most) = (tails(Circle(t, root, 0.0, law.m), LINE, LINE)[0] for t in ends)
+        if least > tail * (1 + 2.0**-50) and most < tail * (1 - 2.0**-50):
+            break
+        distance *= 2
+    centre, slack = law.x / law.deviation, distance + 2 * law.error / law.deviation * (1 + guess / root)
+    return np.array([[side * guess + centre - slack, side * guess + centre + slack] for side in (-1, 1)])
 
 
 def _root(

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.guarantees._selection_events import Basis, Rows
-from sparselin.guarantees._traces import Trace, choose, trace_of
-from sparselin.guarantees._truncated_laws import (
-    Circle,
-    Ends,
-    Normal,
-    Set,
-    beyond,
-    limits,
-    scaled,
-    tails,
-    without,
-)
+from sparselin.guarantees._conditional import infer
+from sparselin.guarantees._selection_events import Basis
+from sparselin.guarantees._splitting import randomize, split
+from sparselin.guarantees._traces import choose, trace_of
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
-from sparselin.validation import check_real
+from sparselin.results import Inference, LassoPath, SelectionPath, Status
+from sparselin.validation import Rng, check_real
 
 
 @takes_problem
@@ -38,6 +28,10 @@ def inference(
     lam: float | None = None,
     sigma: float | Literal["full", "response", "unknown"] | None = None,
     level: float = 0.95,
+    method: Literal["exact", "split", "randomized"] = "exact",
+    splits: int = 1,
+    gamma: float = 1.0,
+    rng: Rng = 0,
     sample_weight: ArrayLike | None = None,
 ) -> Inference:
     """Test the steps of a path, and the coefficients of its last model, as if y had not selected them.
@@ -90,9 +84,19 @@ def inference(
         and Taylor (*Optimal inference after model selection*, 2014). It needs μ in the span of the tested
         model, and gives no intervals. An estimated σ is taken as known.
     level : the confidence level, between 0 and 1.
+    method : "exact", as above. "split": select on a random half of the rows, and infer on the other half by
+        the usual laws (with sigma="unknown" by t-tests, with intervals). "randomized": select on y + γω and
+        infer on y − ω/γ, which is independent, with random ω ~ N(0, σ²I) (Rasines and Young, *Splitting
+        strategies for post-selection inference*, 2023). In both cases the method of the path selects again,
+        so `support` can differ from that of the path; there are no p-values of steps.
+    splits : for "split": with several splits the features are those of the path. The p-value is twice the
+        median over the splits, where a split that does not select the feature has the p-value 1 (Meinshausen,
+        Meier and Bühlmann, *p-values for high-dimensional regression*, 2009); it tests that the coefficient
+        is zero in all models with the feature that a half may select. There are no intervals.
+    gamma : γ > 0. A small γ selects almost as y does, and its intervals are longer by √(1 + γ⁻²).
+    rng : the seed of the halves and of ω.
     sample_weight : the weights with which the path was computed: row i has the noise variance σ²/weight_i.
-        Rows of weight 0 do not count. (A `Problem` with weights but without an intercept does not keep them;
-        then all its rows count as rows in σ, in BIC and in t-tests.)
+        Rows of weight 0 do not count.
 
     Returns
     -------
@@ -114,31 +118,35 @@ def inference(
     >>> print(sl.inference(X, y, path, sigma=1.0))
     """
     problem = _problem(X, y, path, sample_weight)
-    n = _rows(problem, sample_weight)
-    level = _check_level(level)
+    n, level = len(problem.weighted_rows()), _check_level(level)
     if k is not None and lam is not None:
         raise ValueError("k and lam exclude each other. Pass one of them")
     if isinstance(k, str) and k not in ("bic", "ebic"):
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     trace = trace_of(path, None if isinstance(k, str) else k, lam)
-    basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
     sigma, words = noise(problem, n, sigma)
+    if method == "split":
+        return split(problem, path, k, lam, sigma, words, level, splits, rng)
+    if method == "randomized":
+        return randomize(problem, path, k, lam, sigma, words, level, gamma, rng)
+    if method != "exact":
+        raise ValueError(f'method must be "exact", "split" or "randomized"; got {method!r}')
+    basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
     if isinstance(k, str):
         if math.isnan(sigma):
             raise ValueError('sigma="unknown" needs a number k, because RSS changes along the circle of y')
         trace = choose(trace, basis, k, n)
-    statistics = _statistics(basis, trace)
-    tests = _on_circles if math.isnan(sigma) else _on_lines
-    laws, sets = tests(basis, trace, statistics, n, sigma)
-    return _result(basis, trace, list(zip(statistics, laws, sets, strict=True)), sigma, level, words, path)
+    return infer(basis, trace, n, sigma, level, words, path)
 
 
 def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     """Return the problem of the data with the options of the path. Refuse what inference cannot use."""
     if not isinstance(path, SelectionPath | LassoPath):
         raise TypeError(f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}")
-    options = [not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)]
-    problem = as_problem(X, y, sample_weight, *options)
+    intercept, standardize = (
+        not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)
+    )
+    problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if problem.kind == "gram" or problem.is_rounded:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     if problem.dtype != np.float64:
@@ -153,13 +161,6 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
             "know. Compute a path of k steps (max_steps for the LASSO) without tol and callback"
         )
     return problem
-
-
-def _rows(problem: Problem, sample_weight: Any) -> int:
-    """Return the number of rows with a positive weight."""
-    if sample_weight is not None:
-        return int(np.count_nonzero(sample_weight))
-    return problem.n if problem.design.ones is None else int(np.count_nonzero(problem.design.ones))
 
 
 def _check_level(level: Any) -> float:
@@ -192,149 +193,3 @@ def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
     if value <= 0:
         raise ValueError(f"sigma must be positive; got {value}")
     return value, f"y ~ N(μ, σ²I), σ = {value:.4g} {source}, any μ"
-
-
-class Statistic(NamedTuple):
-    """A unit vector η̂, and the conditions under which η̂ᵀy is tested.
-
-    w : (m,) the coordinates of η̂ in the `Basis`.
-    scale : ‖η‖, where ηᵀy is the coefficient of a column of the problem.
-    row : the row of the result.
-    of_step : whether it tests a step.
-    until : the number of events that its law is conditional on.
-    model : the features of the model in which it is tested.
-    sign : the sign of η̂ᵀy that the events imply, or 0.
-    """
-
-    w: FloatArray
-    scale: float
-    row: int
-    of_step: bool
-    until: int
-    model: tuple[int, ...]
-    sign: float
-
-
-def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
-    """Return the statistics of the steps at which a feature enters, then those of the last model."""
-    found, total = [], len(trace.events)
-    for t, event in enumerate(trace.steps):
-        if event.enters:
-            w = basis.model(event.before).off(basis.column(event.pick))
-            length, model = float(np.linalg.norm(w)), (*event.before, event.pick)
-            until = total if trace.choice.models else t + 1
-            found.append(
-                Statistic(w / length, 1 / length, trace.n_forced + t, True, until, model, event.sign)
-            )
-    last = trace.steps[-1] if trace.steps else None
-    inverse = basis.model(trace.model).inverse(basis.ones)
-    for j, v in zip(trace.model, inverse.T, strict=True):
-        length, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
-        sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
-        found.append(Statistic(v / length, length, row, False, total, trace.model, sign))
-    return found
-
-
-def _walk(
-    basis: Basis, trace: Trace, statistics: list[Statistic], W: FloatArray, along: FloatArray
-) -> Iterator[tuple[int, Rows]]:
-    """Yield the inequalities of each event, and the position of the first statistic that depends on it.
-
-    W, along : (m, c·h) and (c·h,) for each of the h statistics c directions QW + r·along; the inequalities
-        have the directions of the statistics from this position on.
-    """
-    until = np.array([statistic.until for statistic in statistics])
-    for t, event in enumerate(trace.events if statistics else []):
-        needed = np.tile(until > t, W.shape[1] // len(until))
-        state = basis.at(event, trace.by_length, W[:, needed], along[needed])
-        state.check(event, t, trace.by_length)
-        for rows in state.rows(event):
-            rows.check(t)
-            yield int(np.argmax(until > t)), rows
-
-
-def _on_lines(
-    basis: Basis, trace: Trace, statistics: list[Statistic], n: int, sigma: float
-) -> tuple[list[Normal], list[tuple[Set, Set]]]:
-    """Return the laws of the η̂ᵀy/σ, and outer and inner sets of offsets with the same events and choice."""
-    W = basis.stack([statistic.w for statistic in statistics])
-    reach = np.full((4, len(statistics)), np.inf)
-    for first, rows in _walk(basis, trace, statistics, W, np.zeros(len(statistics))):
-        part = np.ascontiguousarray(reach[:, first:])
-        rows.shorten(part)
-        reach[:, first:] = part
-    sets = []
-    for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
-        outer = without([trace.choice.excluded(basis, w, 1), beyond(-down, up)])
-        inner = without([trace.choice.excluded(basis, w, -1), beyond(-inner_down, inner_up)])
-        sets.append((scaled(outer, 1 / sigma, 1), scaled(inner, 1 / sigma, -1)))
-    return [Normal(x / sigma, basis.error / sigma, sigma) for x in (basis.z @ W).tolist()], sets
-
-
-def _on_circles(
-    basis: Basis, trace: Trace, statistics: list[Statistic], n: int, sigma: float
-) -> tuple[list[Circle], list[tuple[Set, Set]]]:
-    """Return the laws of the angles of y, and outer and inner sets of offsets with the same events.
-
-    The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
-    the length of what is left. So y lies on the circle that η̂ and the residual of S span.
-    """
-    h, laws, W, along = (
-        len(statistics),
-        [],
-        [statistic.w for statistic in statistics],
-        [0.0] * len(statistics),
-    )
-    for statistic in statistics:
-        off = basis.model(statistic.model).off(basis.z)
-        height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)
-        m = n - len(statistic.model) - basis.ones - 1
-        if m < 0 or height <= basis.error:
-            raise ValueError('sigma="unknown" needs a residual, but a model fits y exactly. Pass sigma')
-        W.append(off / height)
-        along.append(1 / height)
-        laws.append(Circle(float(statistic.w @ basis.z), height, basis.error, m))
-    fails: list[tuple[list[Ends], list[Ends]]] = [([], []) for _ in statistics]
-    for first, rows in _walk(basis, trace, statistics, basis.stack(W), np.array(along)):
-        for i in range(first, h):
-            certain, possible = rows.arcs(
-                laws[i].x, laws[i].height, basis.error, i - first, h - 2 * first + i
-            )
-            fails[i][0].append(certain)
-            fails[i][1].append(possible)
-    return laws, [(without(certain), without(possible)) for certain, possible in fails]
-
-
-def _result(
-    basis: Basis,
-    trace: Trace,
-    tests: list[tuple[Statistic, Normal | Circle, tuple[Set, Set]]],
-    sigma: float,
-    level: float,
-    words: str,
-    path: SelectionPath | LassoPath,
-) -> Inference:
-    """Compute p-values and intervals, and arrange them in rows."""
-    k, scale = len(trace.features), basis.problem.design.scale
-    estimate, error = (np.full(k, np.nan) for _ in range(2))
-    truncation, bounds, step_bounds = (np.full((k, 2), np.nan) for _ in range(3))
-    interval = np.full((k, 2, 2), np.nan)
-    for statistic, law, (outer, inner) in tests:
-        row, (above, below) = statistic.row, tails(law, outer, inner)
-        both = [2 * min(pair) for pair in zip(above, below, strict=True)]
-        p = above if statistic.sign > 0 else below if statistic.sign < 0 else both
-        (step_bounds if statistic.of_step else bounds)[row] = np.clip(p, 0, 1)
-        if not statistic.of_step:
-            unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
-            estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
-            if isinstance(law, Normal):
-                ends = error[row] * np.array(limits(law, outer, inner, level))
-                interval[row] = ends + 4 * basis.eps * np.abs(ends) * [-1, 1]
-                truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
-    leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
-    return Inference(
-        support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
-        standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
-        spacing_bounds=np.full((k, 2), np.nan), interval_bounds=interval, sigma=sigma, level=level,
-        method="exact", model=words, status=path.status, fit=path.fit,
-    )  # fmt: skip

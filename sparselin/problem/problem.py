@@ -400,6 +400,10 @@ class Problem(_Fields):
         fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
         return self._of(**fields | {"unrounded": None})
 
+    def with_response(self, y: FloatArray) -> Problem:
+        """Return the problem of the same columns and another response y (n,), multiplied by √weight."""
+        return self._with(self.design, y)
+
     def of_columns(self, J: IndexArray) -> Problem:
         """Return the problem of the columns J and y, in float64 if weights or scales rounded the columns."""
         if self.unrounded is not None:
@@ -433,6 +437,14 @@ class Problem(_Fields):
         if scale is not None and t.any():
             scale = unit_variance(X, t, ones is not None).astype(self.dtype)
         return self._with(DesignColumns(X, ones, scale), self.y[rows])
+
+    def weighted_rows(self) -> IndexArray:
+        """Return the rows with a positive weight. Other rows are zero in y, X and the column of ones."""
+        ones = self.design.ones
+        used = self.y != 0 if ones is None else ones != 0
+        zero = np.flatnonzero(~used)
+        used[zero] = np.asarray(abs(self.X[zero]).sum(axis=1)).ravel() > 0
+        return np.flatnonzero(used)
 
     def of_projections(
         self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None

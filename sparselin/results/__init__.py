@@ -17,6 +17,7 @@ from sparselin.results.guarantees import Interval as Interval
 from sparselin.results.guarantees import SparseEigenvalues as SparseEigenvalues
 from sparselin.results.guarantees import SubmodularityRatio as SubmodularityRatio
 from sparselin.results.inference import Inference as Inference
+from sparselin.results.inference import Knockoffs as Knockoffs
 from sparselin.results.lasso import FirstEntry as FirstEntry
 from sparselin.results.lasso import LassoPath as LassoPath
 from sparselin.results.networks import AttentionPath as AttentionPath

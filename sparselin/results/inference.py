@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import math
 from statistics import NormalDist
 
 import numpy as np
@@ -126,10 +127,9 @@ class Inference(Named):
         name, (p,) = self.name_of(int(self.support[t])), proved(self.bounds[t : t + 1])
         if p == "–":
             return f"{name} is not in the last model, so it has no coefficient."
-        text = (
-            f"Its coefficient in the selected model is estimated by {number(self.estimate[t])}; "
-            f"the p-value of a coefficient of zero is {p}."
-        )
+        text = f"The p-value of the hypothesis that the coefficient of {name} is zero is {p}."
+        if not math.isnan(self.estimate[t]):
+            text = f"Its coefficient in the selected model is estimated by {number(self.estimate[t])}. {text}"
         low, high = (proved(self.interval_bounds[t : t + 1, i])[0] for i in range(2))
         if low == "–":
             return text
@@ -176,6 +176,52 @@ class Inference(Named):
             names = list_names(self._names_of(self.support[self._long]))
             notes.append(f"long intervals ({names}): the estimate is close to where the selection changes")
         return Table(columns, tuple(notes))
+
+
+@result
+class Knockoffs(Named):
+    """The features that knockoffs select, with the statistics W_j (see `knockoffs`).
+
+    Attributes
+    ----------
+    selected : (m,) the features with W_j ≥ `threshold`, increasing.
+    W : (d,) positive if X_j enters the LASSO path before its knockoff, negative if it enters later; the
+        modulus is the λ at which the first of them enters.
+    threshold : T, or infinity if no feature is selected.
+    q : the bound on the false discovery rate.
+    status : the way in which the path ended.
+    fit : a `Fit`.
+
+    `to_frame()` has a row for each feature, the largest W_j first: index, name, W, selected.
+    """
+
+    selected: IndexArray
+    W: FloatArray
+    threshold: float
+    q: float
+    status: Status
+    fit: Fit
+
+    @property
+    def names(self) -> Names:
+        """The d names of the features, or None."""
+        return self.fit.names
+
+    def _headline(self) -> str:
+        return f"{len(self.selected)} of {len(self.W)} features, false discovery rate ≤ {self.q:g}"
+
+    def _table(self) -> Table:
+        order = np.argsort(-self.W, kind="stable")
+        columns = (
+            Column("index", "index", order),
+            Column("name", "name", self._names_of(order)),
+            Column("W", "W", self.W[order]),
+            Column("selected", "selected", self.threshold <= self.W[order]),
+        )
+        note = f"selected: W ≥ {number(self.threshold)}"
+        if not len(self.selected):
+            note = f"the bound {self.q:g} needs at least {math.ceil(1 / self.q)} features with a large W"
+        return Table(columns, (note, self.status.line))
 
 
 def proved(bounds: FloatArray) -> list[str]:

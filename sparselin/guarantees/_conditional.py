@@ -1,0 +1,179 @@
+"""The conditional laws of the statistics of a path, and the p-values and intervals that follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.guarantees._selection_events import Basis, Rows
+from sparselin.guarantees._spacing import test_spacing
+from sparselin.guarantees._traces import Trace
+from sparselin.guarantees._truncated_laws import (
+    LINE,
+    Circle,
+    Ends,
+    Normal,
+    Set,
+    beyond,
+    limits,
+    scaled,
+    tails,
+    without,
+)
+from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath
+
+
+def infer(
+    basis: Basis, trace: Trace, n: int, sigma: float, level: float, words: str,
+    path: SelectionPath | LassoPath,
+) -> Inference:  # fmt: skip
+    """Compute p-values and intervals for the steps of a trace and the coefficients of its last model.
+
+    n : the number of rows with a positive weight.
+    sigma : σ, or NaN for t-tests.
+    words : the assumptions in words.
+    """
+    statistics, k, scale = _statistics(basis, trace), len(trace.features), basis.problem.design.scale
+    tests: Sequence[tuple[Normal | Circle, Set, Set]] = (
+        _on_circles(basis, trace, statistics, n)
+        if math.isnan(sigma)
+        else _on_lines(basis, trace, statistics, sigma)
+    )
+    estimate, error = (np.full(k, np.nan) for _ in range(2))
+    truncation, bounds, step_bounds, spacing = (np.full((k, 2), np.nan) for _ in range(4))
+    interval = np.full((k, 2, 2), np.nan)
+    for statistic, (law, outer, inner) in zip(statistics, tests, strict=True):
+        row, (above, below) = statistic.row, tails(law, outer, inner)
+        both = [2 * min(pair) for pair in zip(above, below, strict=True)]
+        p = above if statistic.sign > 0 else below if statistic.sign < 0 else both
+        (step_bounds if statistic.of_step else bounds)[row] = np.clip(p, 0, 1)
+        if not statistic.of_step:
+            unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
+            estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
+            interval[row] = error[row] * limits(law, outer, inner, level)
+            if isinstance(law, Normal) or outer == LINE:
+                truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
+    leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
+    if isinstance(path, LassoPath) and not math.isnan(sigma) and not trace.choice.models:
+        spacing[k - len(trace.steps) :] = test_spacing(basis, trace.steps, sigma)
+    return Inference(
+        support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
+        standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
+        spacing_bounds=spacing, interval_bounds=interval + 4 * basis.eps * np.abs(interval) * [-1, 1],
+        sigma=sigma, level=level, method="exact", model=words, status=path.status, fit=path.fit,
+    )  # fmt: skip
+
+
+class Statistic(NamedTuple):
+    """A unit vector η̂, and the conditions under which η̂ᵀy is tested.
+
+    w : (m,) the coordinates of η̂ in the `Basis`.
+    scale : ‖η‖, where ηᵀy is the coefficient of a column of the problem.
+    row : the row of the result.
+    of_step : whether it tests a step.
+    until : the number of events that its law is conditional on.
+    model : the features of the model in which it is tested.
+    sign : the sign of η̂ᵀy that the events imply, or 0.
+    """
+
+    w: FloatArray
+    scale: float
+    row: int
+    of_step: bool
+    until: int
+    model: tuple[int, ...]
+    sign: float
+
+
+def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
+    """Return the statistics of the steps at which a feature enters, then those of the last model."""
+    found, total = [], len(trace.events)
+    for t, event in enumerate(trace.steps):
+        if event.enters:
+            w = basis.model(event.before).off(basis.column(event.pick))
+            length, model = float(np.linalg.norm(w)), (*event.before, event.pick)
+            until = total if trace.choice.models else t + 1
+            found.append(
+                Statistic(w / length, 1 / length, trace.n_forced + t, True, until, model, event.sign)
+            )
+    last = trace.steps[-1] if trace.steps else None
+    inverse = basis.model(trace.model).inverse(basis.ones)
+    for j, v in zip(trace.model, inverse.T, strict=True):
+        length, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
+        sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
+        found.append(Statistic(v / length, length, row, False, total, trace.model, sign))
+    return found
+
+
+def _walk(
+    basis: Basis, trace: Trace, statistics: list[Statistic], W: FloatArray, along: FloatArray
+) -> Iterator[tuple[int, Rows]]:
+    """Yield the inequalities of each event, and the position of the first statistic that depends on it.
+
+    W, along : (m, c·h) and (c·h,) for each of the h statistics c directions QW + r·along; the inequalities
+        have the directions of the statistics from this position on.
+    """
+    until = np.array([statistic.until for statistic in statistics])
+    for t, event in enumerate(trace.events if statistics else []):
+        needed = np.tile(until > t, W.shape[1] // len(until))
+        state = basis.at(event, trace.by_length, W[:, needed], along[needed])
+        state.check(event, t, trace.by_length)
+        for rows in state.rows(event):
+            rows.check(t)
+            yield int(np.argmax(until > t)), rows
+
+
+def _on_lines(
+    basis: Basis, trace: Trace, statistics: list[Statistic], sigma: float
+) -> list[tuple[Normal, Set, Set]]:
+    """Return the laws of the η̂ᵀy/σ, and outer and inner sets of offsets with the same events and choice."""
+    W = basis.stack([statistic.w for statistic in statistics])
+    reach = np.full((4, len(statistics)), np.inf)
+    for first, rows in _walk(basis, trace, statistics, W, np.zeros(len(statistics))):
+        part = np.ascontiguousarray(reach[:, first:])
+        rows.shorten(part)
+        reach[:, first:] = part
+    found = []
+    for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
+        outer = without([trace.choice.excluded(basis, w, 1), beyond(-down, up)])
+        inner = without([trace.choice.excluded(basis, w, -1), beyond(-inner_down, inner_up)])
+        law = Normal(float(w @ basis.z) / sigma, basis.error / sigma, sigma)
+        found.append((law, scaled(outer, 1 / sigma, 1), scaled(inner, 1 / sigma, -1)))
+    return found
+
+
+def _on_circles(
+    basis: Basis, trace: Trace, statistics: list[Statistic], n: int
+) -> list[tuple[Circle, Set, Set]]:
+    """Return the laws of the angles of y, and outer and inner sets of offsets with the same events.
+
+    The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
+    the length of what is left. So y lies on the circle that η̂ and the residual of S span.
+    """
+    h, laws, W, along = (
+        len(statistics),
+        [],
+        [statistic.w for statistic in statistics],
+        [0.0] * len(statistics),
+    )
+    for statistic in statistics:
+        off = basis.model(statistic.model).off(basis.z)
+        height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)
+        m = n - len(statistic.model) - basis.ones - 1
+        if m < 0 or height <= basis.error:
+            raise ValueError('sigma="unknown" needs a residual, but a model fits y exactly. Pass sigma')
+        W.append(off / height)
+        along.append(1 / height)
+        laws.append(Circle(float(statistic.w @ basis.z), height, basis.error, m))
+    fails: list[tuple[list[Ends], list[Ends]]] = [([], []) for _ in statistics]
+    for first, rows in _walk(basis, trace, statistics, basis.stack(W), np.array(along)):
+        for i in range(first, h):
+            certain, possible = rows.arcs(
+                laws[i].x, laws[i].height, basis.error, i - first, h - 2 * first + i
+            )
+            fails[i][0].append(certain)
+            fails[i][1].append(possible)
+    return [(law, without(one), without(two)) for law, (one, two) in zip(laws, fails, strict=True)]

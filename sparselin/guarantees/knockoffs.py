@@ -1,0 +1,116 @@
+"""Fixed-X knockoffs: a set of features whose false discovery rate is at most q."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.lasso.path import lasso_path
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.results import FloatArray, Knockoffs
+from sparselin.validation import Rng, check_real
+
+
+@takes_problem
+def knockoffs(
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    q: float = 0.1,
+    intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+    rng: Rng = 0,
+) -> Knockoffs:
+    """Select features so that the expected share of false ones among them is at most q.
+
+    The model is y = Xβ + ε with ε ~ N(0, τ²I), where τ is unknown and X has independent columns. A selected
+    feature is false if β_j = 0. Columns of X are scaled to length 1, and centred if there is an intercept.
+    Each feature X_j gets a knockoff X̃_j: a column that competes with X_j, but has no part in the model. With
+    Σ = XᵀX and s = min(1, 2λ_min(Σ)) the knockoffs satisfy
+
+        X̃ᵀX̃ = Σ,    X̃ᵀX = Σ − sI.
+
+    So if β_j = 0, the exchange of X_j and X̃_j changes neither the Gram matrix of [X X̃] nor the law of
+    [X X̃]ᵀy. Hence each of the two is the first one on a path of [X X̃] with the same probability,
+    independently for all such j. Let Z_j and Z̃_j be the λ at which X_j and X̃_j enter the LASSO path of [X X̃],
+    or 0, W_j = max(Z_j, Z̃_j)·sign(Z_j − Z̃_j), and
+
+        T = min{t > 0 : (1 + #{j : W_j ≤ −t})/#{j : W_j ≥ t} ≤ q},
+
+    where t runs through the |W_j|. Selected are the features with W_j ≥ T. The expectation of
+    #false/max(1, #selected) is at most q (knockoff+ of Barber and Candès, *Controlling the false discovery
+    rate via knockoffs*, 2015, Theorem 2). At least 1/q features are selected, or none.
+
+    Construction. Let X = U·diag(σ)·Vᵀ be the singular value decomposition, and Ũ a random orthonormal basis
+    of a space orthogonal to X and to the ones. Then X̃ = (U·diag(σ − s/σ) + Ũ·diag(√(2s − s²/σ²)))·Vᵀ. This
+    needs n ≥ 2d rows. If columns of X are nearly dependent, s is small, X̃_j is close to X_j, and few features
+    differ from their knockoffs enough to be selected.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    q : the bound on the false discovery rate, 0 < q < 1.
+    intercept, sample_weight : see `omp`.
+    rng : the seed of Ũ.
+
+    Returns
+    -------
+    Knockoffs, with the selected features and all W_j.
+
+    Raises
+    ------
+    TypeError : X and y are needed, not a Gram or compressed problem.
+    ValueError : n < 2d rows with a positive weight (one more with an intercept); dependent columns; q outside
+        0..1.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 20))
+    >>> y = X[:, :12] @ np.ones(12) + rng.standard_normal(100)
+    >>> knockoffs(X, y).selected.tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    """
+    q = check_real(q, "q")
+    if not 0 < q < 1:
+        raise ValueError(f"q must be between 0 and 1; got {q}")
+    given = as_problem(X, y, sample_weight=sample_weight, intercept=intercept)
+    problem = given.in_double()
+    if problem.exact_columns(np.zeros(1, np.intp)) is None:
+        raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
+    rows, d, ones = problem.weighted_rows(), problem.n_features, problem.d - problem.n_features
+    if len(rows) < 2 * d + ones:
+        least = f"{2 * d + ones} rows with a positive weight, twice the number of columns{' plus one' * ones}"
+        raise ValueError(f"X must have at least {least}; got {len(rows)}. Leave columns out")
+    problem = problem.of_rows(rows)
+    path, Z = lasso_path(*augment(problem, rng)), np.zeros(2 * d)
+    for knot, active in zip(path.knots[::-1], path.active[::-1], strict=True):
+        Z[list(active)] = knot  # the first knot at which a feature is active is written last
+    W = np.maximum(Z[:d], Z[d:]) * np.sign(Z[:d] - Z[d:])
+    levels = np.unique(np.abs(W[W != 0])).tolist()
+    counts = [(t, np.count_nonzero(t <= -W), np.count_nonzero(t <= W)) for t in levels]
+    threshold = next((t for t, below, above in counts if 1 + below <= q * above), math.inf)
+    return Knockoffs(
+        np.flatnonzero(threshold <= W), W, threshold, q, path.status, given.design.fit(given.names)
+    )
+
+
+def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:
+    """Return [X X̃] (n, 2d), with columns of length 1, and y; all are centred if there is an intercept."""
+    ones = problem.d - problem.n_features
+    qr = ThinQR(problem, problem.with_ones(np.arange(problem.n_features)))
+    if missing := set(range(problem.d)) - set(qr.index):
+        name = f"x{min(missing)}" if problem.names is None else problem.names[min(missing)]
+        raise ValueError(f"X must have independent columns; {name} depends on the others. Leave it out")
+    Q, mean = qr.Qt[ones:].T, qr.Qt[:ones].T
+    R = qr.R[ones:, ones:]
+    R = R / np.linalg.norm(R, axis=0)
+    U, values, Vt = np.linalg.svd(R)
+    s = min(1.0, 2 * float(values[-1]) ** 2)
+    drawn = np.random.default_rng(rng).standard_normal((problem.n, len(R)))
+    other = np.linalg.qr(np.column_stack([qr.Qt.T, drawn]))[0][:, qr.size :]
+    copies = Q @ (U * (values - s / values)) + other * np.sqrt(np.maximum(0, 2 * s - (s / values) ** 2))
+    return np.column_stack([Q @ R, copies @ Vt]), problem.y - mean @ (mean.T @ problem.y)
