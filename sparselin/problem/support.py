@@ -70,6 +70,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "choose_nu": _ON_ENTRIES,
         "certify": Support((*_ARRAYS, "compressed"), copies=True),
         "leave_one_out": Support(_ARRAYS, ("weights",)),
+        "inference": Support(_ARRAYS[:2], ("weights",)),
         "explain": Support(_PROBLEMS, ("weights",), _NO_ROWS[2:]),
         "guarantee_bounds": _COPIED,
         "submodularity_ratio": _COPIED,

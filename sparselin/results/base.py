@@ -233,7 +233,7 @@ def _of_fit(name: str, doc: str) -> Any:
 
 
 class FittedPath(Named):
-    """The base class of paths of models; the fields of their `fit` are properties of the path."""
+    """The base class of results about paths of models; the fields of `fit` are their properties."""
 
     fit: Fit
     n_features: int = _of_fit("n_features", "d, the number of features.")
@@ -243,6 +243,7 @@ class FittedPath(Named):
     positive: bool = _of_fit(
         "positive", "True if the coefficients must be nonnegative, except those of forced features."
     )
+    by_length: bool = _of_fit("by_length", "True if the path is of `ols`.")
     loss: str = _of_fit("loss", 'The loss that the models minimise: "squared", "logistic" or "poisson".')
     classes: tuple[Any, ...] = _of_fit(
         "classes", "The two labels in sorted order for the logistic loss, otherwise ()."

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Status, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, result
 from sparselin.results.display import Column, Table, list_names, number
 
 _ROUND_UP = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
@@ -17,7 +17,7 @@ _LONG = 2.0  # an interval counts as long from this multiple of its length witho
 
 
 @result
-class Inference(Named):
+class Inference(FittedPath):
     """p-values of the steps of a path, and p-values and intervals of the coefficients of its last model.
 
     Row t is about the feature support[t]. A value that does not exist is NaN, for example the p-value of the
@@ -84,11 +84,6 @@ class Inference(Named):
         """(k, 2) the confidence interval of each coefficient."""
         return np.asarray(self.interval_bounds.mean(axis=2))
 
-    @property
-    def names(self) -> Names:
-        """The d names of the features, or None."""
-        return self.fit.names
-
     def __len__(self) -> int:
         return len(self.support)
 
@@ -150,7 +145,7 @@ class Inference(Named):
 
     def _headline(self) -> str:
         count = np.count_nonzero(~np.isnan(self.estimate))
-        return f"{self.method}, {count} coefficients, {100 * self.level:g} % intervals"
+        return f"{self.method}, {count} coefficients, {100 * self.level:g} % intervals, {self.status.name}"
 
     def _table(self) -> Table:
         shown = [
@@ -175,7 +170,7 @@ class Inference(Named):
         if len(self._long):
             names = list_names(self._names_of(self.support[self._long]))
             notes.append(f"long intervals ({names}): the estimate is close to where the selection changes")
-        return Table(columns, tuple(notes))
+        return Table(columns, (*notes, self.status.line))
 
 
 @result
