@@ -42,6 +42,7 @@ CALLS = {
     "first_entry, y = 0": lambda X: sl.first_entry(X, 0 * Y),
     "batch_omp": lambda X: sl.batch_omp(X, np.outer(Y, np.arange(40)), 2),
     "stability_selection": lambda X: sl.stability_selection(X, Y, 3, pairs=4, forced=[1]),
+    "inference": lambda X: sl.inference(X, Y, sl.lasso_path(X, Y, max_steps=3, intercept=True)),
     "leave_one_out": lambda X: sl.leave_one_out(X, Y, sl.ols(X, Y, 3, forced=[1])),
     "swaps": lambda X: sl.swaps(X, Y, 3, start=[0, 1, 2]),
     "project_dual": lambda X: sl.project_dual(X, Y, 30.0),

@@ -30,7 +30,7 @@ STATE = Kind("state")  # it depends on random numbers, compared only on the same
 WITNESS = Kind("witness")  # one of many, not compared
 DOUBLE = Kind("double")  # a number that is float64 always
 
-LOSS = {"loss": EQUAL, "classes": EQUAL}
+LOSS = {"by_length": EQUAL, "loss": EQUAL, "classes": EQUAL}
 SUBSET = {
     "support": INDICES, "coef": NUMBER(-1, 1), "value": NUMBER, "r2": NUMBER, "diversity": NUMBER(1),
     "gains": NUMBER, "candidates": NUMBER, "moves": WORK, "status": EQUAL, "n_features": EQUAL,
@@ -46,6 +46,13 @@ RESULTS = {
     sl.StabilitySelection: {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
         "n_features": EQUAL, "status": EQUAL, "names": WITNESS,
+    },
+    sl.Inference: {
+        "support": INDICES, "leaves": EQUAL, "estimate": NUMBER(-1, 1), "standard_error": NUMBER(-1, 1),
+        "truncation": WITNESS, "bounds": DOUBLE, "step_bounds": DOUBLE, "spacing_bounds": DOUBLE,
+        "interval_bounds": DOUBLE(-1, 1), "sigma": DOUBLE(0, 1), "level": EQUAL, "method": EQUAL, "model": WITNESS,
+        "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL, "standardized": EQUAL,
+        "positive": EQUAL, **LOSS,
     },
     sl.LeaveOneOut: {
         "sizes": EQUAL, "error": DOUBLE(0, 2), "corrected": DOUBLE(0, 2), "r2": DOUBLE, "best": EQUAL,

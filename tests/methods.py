@@ -90,6 +90,12 @@ def leave_one_out(X, y, k, **options):
     return sl.leave_one_out(X, y, sl.ols(X, y, k, **options), sample_weight=options.get("sample_weight"))
 
 
+def inference(X, y, k, **options):
+    """Test the steps of a path of OLS and its coefficients, with the standard deviation of y as σ."""
+    path, weight = sl.ols(X, y, k, **options), options.get("sample_weight")
+    return sl.inference(X, y, path, sigma="response", sample_weight=weight)
+
+
 def logistic(X, y, k, **options):
     """Select for the signs of y, which are labels."""
     labels = y > 0 if hasattr(y, "dtype") else None if y is None else np.asarray(y) > 0
@@ -122,6 +128,9 @@ ONE_Y = {"Problem": "has one y"}
 COPIES = {("Gram", "ties"): "copies are known to √eps"}
 WIDER = {"Gram": "intervals widen by its rounding"}
 UNSCALED = {("lengths", "tall"): "it is of the columns as they are"}
+TIES = {(name, "ties"): "paths with ties are refused" for name in
+        ("rotation", "permutation", "scale", "lengths", "layout", "intercept", "read-only", "Problem", "runs")}  # fmt: skip
+OF_NOISE = {"dtype": "refuses float32", "weights": "a row of weight w has the variance σ²/w"}
 SQUARES = {"scale": "δ is a square of lengths"}
 
 ROWS = [
@@ -162,6 +171,7 @@ ROWS = [
     Method("certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
     Method("certify", "ols", (4, "ols"), function=certify, lacks=NO_WEIGHTS),
     Method("leave_one_out", function=leave_one_out, lacks=OF_EACH_ROW),
+    Method("inference", function=inference, lacks=OF_NOISE | TIES),
     Method("explain", function=explain, lacks=CORRELATIONS),
     Method("guarantee_bounds", lacks=SPECTRUM | WIDER),
     Method("submodularity_ratio", "", (), {"k": 2}, columns="U", lacks=COPIES),

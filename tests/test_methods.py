@@ -77,6 +77,8 @@ def in_terms_of_the_first(kind, now, second, change):
     of_X = change.of_X if a else 1.0
     if np.ndim(of_X):  # of the columns that were selected
         of_X = of_X[second.support] if np.ndim(now) and hasattr(second, "support") else 1.0
+        if np.shape(now)[-1:] == (2,):  # bounds, a row for each column
+            of_X = of_X.reshape(-1, *[1] * (now.ndim - 1))
     return np.asarray(now, float) / (of_X**a * change.of_y**b)
 
 

@@ -10,6 +10,7 @@ from methods import METHODS, Levels
 
 from sparselin import _kernels
 from sparselin._kernels import descent
+from sparselin.problem.support import SUPPORT
 
 SMALL = (
     "best_subset",
@@ -50,7 +51,8 @@ def test_results_are_the_same_whatever_it_holds(monkeypatch, name):
     right, right_like = np.empty, np.empty_like
     method = METHODS[name]
     for X, y, S in designs():
-        if (X.shape[1] > 20 and name in SMALL) or (len(S) > 1 and name not in PATHS):
+        refused = X.dtype == np.float32 and "float32" not in SUPPORT[method.name].data
+        if refused or (X.shape[1] > 20 and name in SMALL) or (len(S) > 1 and name not in PATHS):
             continue
         arguments = X, np.stack([y, y[::-1]], axis=1) if method.many else y, Levels(lam=0.5, S=S)
         usual = numbers(method.call(*arguments))  # and kernels are compiled, for which np.empty is a name
