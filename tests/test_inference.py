@@ -18,6 +18,7 @@ import sparselin as sl
 from sparselin.results.inference import proved
 
 laws = pytest.importorskip("sparselin.guarantees._truncated_laws")
+conditional = importlib.import_module("sparselin.guarantees._conditional")
 WEIGHTS, INF = np.array([1.0, 2.0, 0.5, 3.0, 1.5, 0.1] * 2), np.inf
 
 # Truncation sets: y moves along a statistic, and the path is computed again
@@ -198,6 +199,7 @@ def sets(monkeypatch):
     found, corners = {}, laws.corners
     record = lambda *pair: (found.setdefault(id(pair[0]), pair), corners(*pair))[1]  # noqa: E731
     monkeypatch.setattr(laws, "corners", record)
+    monkeypatch.setattr(conditional, "test_spacing", lambda *_: np.nan)
     return found
 
 
@@ -331,7 +333,7 @@ def test_without_selection_the_tests_are_the_classical_ones():
     for sigma, (value, law) in tests.items():
         result = sl.inference(X[:, :5], y, path, sigma=sigma, level=0.99)
         np.testing.assert_allclose(result.p_value, 2 * law.sf(abs(coef / error / value))[:3])
-        half = np.nan if sigma == "unknown" else law.ppf(0.995) * value * error[:3]
+        half = law.ppf(0.995) * value * error[:3]
         np.testing.assert_allclose(result.interval.T, [coef[:3] - half, coef[:3] + half])
 
 
@@ -358,7 +360,7 @@ REFUSED = {
     "tie at step 1": (COPY, Y, sl.omp(COPY, Y, 3), {"sigma": 1}),
     "tie: at knot 1|tie at": (COPY, Y, sl.lasso_path(COPY, Y, max_steps=3), {"sigma": 1}),
     "not from sequential_attention": (X, Y, sl.sequential_attention(X, Y, 1)),
-    "GeneralizedPath": (X, Y, sl.generalized_omp(X, Y > 0, 1, loss="logistic")),
+    "GeneralizedPath": (X, Y, sl.generalized_omp(X, Y > 0, 1, loss="logistic", intercept=True)),
     "TOLERANCE": (X, Y, sl.omp(X, Y, 6, tol=0.9)), "sigma is needed": (X[:5], Y[:5], sl.omp(X[:5], Y[:5], 2)),
     "needs a residual": (X[:3], Y[:3], sl.omp(X[:3], Y[:3], 3), UNKNOWN),
     "not computed from X": (X[:, ::-1], Y, OMP), "not computed from X, y": (X, Y[::-1], OMP),
@@ -422,3 +424,13 @@ def test_the_results_at_a_fixed_lambda_agree_with_r(name):
         assert np.all(np.abs(ours - theirs)[found] <= (0.03 * result.standard_error + 6e-4)[found])
         assert np.all(np.abs(ours - coef)[~found] > 100 * result.standard_error[~found])
         assert np.all(np.isfinite(ours))
+
+
+def test_the_spacing_test_agrees_with_r():
+    """`larInf` in the same text: the modified form of the test, in which the next knot takes the place of M⁺."""
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    path = sl.lasso_path(scipy.stats.zscore(X), y, intercept=True, max_steps=10)
+    result = sl.inference(scipy.stats.zscore(X), y, path, sigma=54.154)
+    assert (result.support + 1).tolist() == [3, 9, 4, 7, 2, 10, 5, 8, 6, 1]
+    printed = [0, 0, 0.0065, 0.0074, 0.0120, 0.6179, 0.0492, 0.4475, 0.8349, 0.0704]
+    np.testing.assert_allclose(result.spacing_p_value, printed, atol=6e-5)

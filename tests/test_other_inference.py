@@ -9,9 +9,10 @@ from refusals import refuses
 from scipy import sparse, stats
 
 import sparselin as sl
-from sparselin.guarantees import _other_inference as other
-from sparselin.guarantees._other_inference import randomize, select, spacing, split, used_rows
+from sparselin.guarantees import _splitting
 from sparselin.guarantees._selection_events import Basis
+from sparselin.guarantees._spacing import test_spacing as spacing
+from sparselin.guarantees._splitting import randomize, select, split
 from sparselin.guarantees._traces import trace_of
 
 knockoffs = importlib.import_module("sparselin.guarantees.knockoffs")
@@ -28,7 +29,9 @@ def design(seed, n=40, d=8, signal=2.0):
 def parts(monkeypatch):
     """The data on which a method selects, in the order of the calls."""
     parts = []
-    monkeypatch.setattr(other, "select", lambda part, *rest: (parts.append(part), select(part, *rest))[1])
+    monkeypatch.setattr(
+        _splitting, "select", lambda part, *rest: (parts.append(part), select(part, *rest))[1]
+    )
     return parts
 
 
@@ -91,7 +94,7 @@ def test_several_splits_take_twice_the_median(parts):
 
 def test_selection_is_repeated_by_the_method_of_the_path():
     X, y = design(6, n=60)
-    Z, z = design(7, n=30)
+    Z, z = design(39, n=30)
     part = sl.Problem(Z * [1, 9, 1, 1, 1, 1, 1, 1], z, intercept=True)  # OMP prefers long columns
     found = [select(part, method(X, y, 3, forced=[2]), None, None) for method in (sl.omp, sl.ols)]
     assert found == [method(part, 3, forced=[2]).support.tolist() for method in (sl.omp, sl.ols)]
@@ -99,7 +102,8 @@ def test_selection_is_repeated_by_the_method_of_the_path():
     lasso = sl.lasso_path(X, y, forced=[2], max_steps=4)
     assert set(select(part, lasso, 3, None)) == {2, *sl.lasso_path(part, forced=[2]).active[2]}
     at = np.flatnonzero(sl.lasso_path(part, forced=[2]).at(5.0))
-    assert set(select(part, lasso, None, 5.0)) == set(at) != {2}
+    assert set(select(part, sl.lasso_path(X, y, forced=[2], max_steps=1), None, 5.0)) == set(at)
+    assert len(at) == 5
     whole, path = sl.omp(part, 6), sl.omp(X, y, 6)
     for criterion, gamma in (("bic", 0.0), ("ebic", 1 - math.log(30) / (4 * math.log(8)))):
         t, sizes = np.arange(7), [math.comb(8, j) for j in range(7)]
@@ -200,20 +204,23 @@ def test_knockoffs_have_the_gram_matrix_of_the_features():
         for mine, expected in ((A, unit), (B.T @ B, gram), (A.T @ B, gram - s * np.eye(12))):
             np.testing.assert_allclose(mine, expected, atol=1e-11)
         assert not options or np.abs(np.r_[both.sum(axis=0), y.sum()]).max() < 1e-9
+    both, _ = knockoffs.augment(sl.Problem(np.eye(8)[:, :3], np.ones(8)), 0)  # s = 1
+    np.testing.assert_allclose(both.T @ both, np.eye(6), atol=1e-12)
 
 
-@pytest.mark.parametrize("statistic", ["lasso", "omp"])
-def test_the_exchange_of_a_feature_and_its_knockoff_flips_its_sign(statistic):
+def test_the_exchange_of_a_feature_and_its_knockoff_flips_its_sign(monkeypatch):
     X, y = design(10, n=60, d=12, signal=0.3)
     both, z = knockoffs.augment(sl.Problem(X, y), 1)
-    order = np.arange(24).reshape(2, 12)
-    order[:, [0, 5, 7]] = order[::-1, [0, 5, 7]]
-    Z = knockoffs.entries(both, z, statistic)[0]
-    np.testing.assert_allclose(knockoffs.entries(both[:, order.ravel()], z, statistic)[0], Z[order.ravel()])
-    found = sl.knockoffs(X, y, statistic=statistic, rng=1)
+    path, Z = sl.lasso_path(both, z), np.zeros(24)
+    for t in reversed(range(len(path))):
+        Z[list(path.active[t])] = path.knots[t]
+    found, order = sl.knockoffs(X, y, rng=1), np.arange(24).reshape(2, 12)
     np.testing.assert_allclose(found.W, [max(a, b) * np.sign(a - b) for a, b in Z.reshape(2, 12).T])
-    first = np.sort(Z)[:-3:-1]
-    assert first == pytest.approx([24, 23] if statistic == "omp" else sl.lasso_path(both, z).knots[:2])
+    assert np.sort(Z)[:-3:-1] == pytest.approx(path.knots[:2])
+    order[:, [0, 5, 7]] = order[::-1, [0, 5, 7]]
+    monkeypatch.setattr(knockoffs, "augment", lambda *_: (both[:, order.ravel()], z))
+    flipped = np.where(np.isin(np.arange(12), [0, 5, 7]), -1, 1)
+    np.testing.assert_allclose(sl.knockoffs(X, y, rng=1).W, flipped * found.W)
     assert found.status is sl.Status.COMPLETED
 
 
@@ -223,7 +230,7 @@ def test_the_false_discovery_rate_and_the_threshold():
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((70, 30)) + rng.standard_normal((70, 1))
         y = 0.5 * X[:, :12].sum(axis=1) + 7 + rng.standard_normal(70)
-        found = sl.knockoffs(X, y, q=0.2, statistic="omp", intercept=True, rng=seed)
+        found = sl.knockoffs(X, y, q=0.2, intercept=True, rng=seed)
         W, heads = found.W, heads + np.sum(found.W[12:] > 0)
         good = [t for t in abs(W) if t and 1 + sum(w <= -t for w in W) <= 0.2 * sum(w >= t for w in W)]
         assert found.threshold == min(good, default=math.inf)
@@ -251,7 +258,7 @@ def test_rows_without_weight_are_found():
     X, y = np.array([[0.0, 0], [1, 2], [0, 3], [0, 0], [5, 0]]), np.array([1.0, 0, 2, 3, 4])
     for form, intercept in ((X, False), (X, True), (sparse.csc_array(X), False)):
         problem = sl.Problem(form, y, sample_weight=[1, 2, 0, 0, 3], intercept=intercept)
-        assert used_rows(problem).tolist() == [0, 1, 4]
+        assert problem.weighted_rows().tolist() == [0, 1, 4]
 
 
 def test_refusals():
@@ -264,18 +271,17 @@ def test_refusals():
 
     refuses("splits must be at least 1", divide, problem, 2, splits=0)
     refuses("two rows with a positive weight", split, problem.of_rows([0]), path, 1, None, 1.0, "", 0.9, 1, 0)
-    refuses(r"x\d depends on other features", divide, sl.Problem(np.eye(20)[:, :6] + 0.0, y), 3)
+    refuses("the selected features are dependent", divide, sl.Problem(np.eye(20)[:, :6] + 0.0, y), 3)
     for data, k, sigma in ((problem, 0, 1.0), (wide, 9, math.nan), (wide, 10, 1.0), (centred, 9, 1.0)):
         assert len(split(data, sl.omp(data, max(k, 1)), k, None, sigma, "", 0.9, 1, 0)) == k
     for data, k in ((wide, 10), (centred, 9)):
         refuses("10 rows for the inference do not determine 10 coefficients and σ", divide, data, k, math.nan)
-    refuses("fits the rows for the inference exactly", divide, sl.Problem(X[:, :1], X[:, 0]), 1, math.nan)
+    refuses("a model fits y exactly", divide, sl.Problem(X[:, :1], X[:, 0]), 1, math.nan)
     refuses("gamma must be positive", randomize, problem, path, 2, None, 1.0, "", 0.9, 0, 0)
     refuses("sigma must be a number", randomize, problem, path, 2, None, math.nan, "", 0.9, 1.0, 0)
     refuses("at least 16 rows with a positive weight, twice", sl.knockoffs, X[:15], y[:15])
     refuses("at least 17 rows .* plus one", sl.knockoffs, X[:16], y[:16], intercept=True)
     refuses("x3 depends on the others", sl.knockoffs, X[:, [0, 1, 2, 0]], y)
     refuses("q must be between 0 and 1", sl.knockoffs, X, y, q=1)
-    refuses("statistic must be 'lasso' or 'omp'", sl.knockoffs, X, y, statistic="ols")
     gram = sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y)
     refuses("rows of X are needed", sl.knockoffs, gram, error=TypeError)

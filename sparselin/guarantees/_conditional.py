@@ -23,7 +23,7 @@ from sparselin.guarantees._truncated_laws import (
     tails,
     without,
 )
-from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath
+from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
 
 
 def infer(
@@ -63,7 +63,8 @@ def infer(
         support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
         standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
         spacing_bounds=spacing, interval_bounds=interval + 4 * basis.eps * np.abs(interval) * [-1, 1],
-        sigma=sigma, level=level, method="exact", model=words, status=path.status, fit=path.fit,
+        sigma=sigma, level=level, method="exact", model=words, fit=path.fit,
+        status=Status.COMPLETED if path.status is Status.MAX_STEPS else path.status,
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ def test_spacing(basis: Basis, events: Sequence[Event], sigma: float) -> FloatAr
     (Tibshirani, Taylor, Lockhart and Tibshirani, *Exact post-selection inference for sequential regression
     procedures*, 2016). Here λ_{t+1} is the next knot of least angle regression: with c and q after step t it
     is the largest ±c_j/(1 ∓ q_j) over the j outside A with 1 ∓ q_j > 0, or 0. Rows are NaN from the first
-    step at which a feature leaves.
+    step at which a feature leaves. (R's selectiveInference calls this the modified form of the test; the
+    first form has a number M⁺ ≤ λ_{t+1} in the place of λ_{t+1}.)
 
     Compared with the exact test. With q and P^⊥ of the model before the step, u_t − u_{t−1} is
     (s_i − q_i)P^⊥X_i/‖P^⊥X_i‖² for the feature i that enters. So λ_tω is the statistic η̂ᵀy of the exact test,

@@ -42,7 +42,7 @@ class Inference(FittedPath):
     level : the confidence level of the intervals.
     method : "exact", "split" or "randomized".
     model : the assumptions about y, in words.
-    status : the way in which the path ended.
+    status : COMPLETED, or the way in which the path ended.
     fit : a `Fit`, the properties of the fit of the path.
 
     `to_frame()` has the columns index, name, step_p_value, spacing_p_value, estimate, p_value, low, high.
@@ -174,7 +174,7 @@ class Inference(FittedPath):
 
 
 @result
-class Knockoffs(Named):
+class Knockoffs(FittedPath):
     """The features that knockoffs select, with the statistics W_j (see `knockoffs`).
 
     Attributes
@@ -196,11 +196,6 @@ class Knockoffs(Named):
     q: float
     status: Status
     fit: Fit
-
-    @property
-    def names(self) -> Names:
-        """The d names of the features, or None."""
-        return self.fit.names
 
     def _headline(self) -> str:
         return f"{len(self.selected)} of {len(self.W)} features, false discovery rate ≤ {self.q:g}"
