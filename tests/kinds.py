@@ -50,9 +50,9 @@ RESULTS = {
     sl.Inference: {
         "support": INDICES, "leaves": EQUAL, "estimate": NUMBER(-1, 1), "standard_error": NUMBER(-1, 1),
         "truncation": WITNESS, "bounds": DOUBLE, "step_bounds": DOUBLE, "spacing_bounds": DOUBLE,
-        "interval_bounds": DOUBLE(-1, 1), "sigma": DOUBLE(0, 1), "level": EQUAL, "method": EQUAL, "model": WITNESS,
-        "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL, "standardized": EQUAL,
-        "positive": EQUAL, **LOSS,
+        "interval_bounds": DOUBLE(-1, 1), "sigma": DOUBLE(0, 1), "level": EQUAL, "method": EQUAL,
+        "model": WITNESS, "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
+        "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
     sl.LeaveOneOut: {
         "sizes": EQUAL, "error": DOUBLE(0, 2), "corrected": DOUBLE(0, 2), "r2": DOUBLE, "best": EQUAL,

@@ -12,7 +12,6 @@ from sparselin.guarantees._selection_events import Basis, Rows
 from sparselin.guarantees._spacing import test_spacing
 from sparselin.guarantees._traces import Trace
 from sparselin.guarantees._truncated_laws import (
-    LINE,
     Circle,
     Ends,
     Normal,
@@ -53,8 +52,8 @@ def infer(
         if not statistic.of_step:
             unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
             estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
-            interval[row] = error[row] * limits(law, outer, inner, level)
-            if isinstance(law, Normal) or outer == LINE:
+            if isinstance(law, Normal) or not trace.events:
+                interval[row] = error[row] * limits(law, outer, inner, level)
                 truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
     leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
     if isinstance(path, LassoPath) and not math.isnan(sigma) and not trace.choice.models:

@@ -25,10 +25,12 @@ regression.) The row (i, −s) says v ≥ 0, and the row (i, s) is 0 ≥ 0 and i
 statistics ηᵀy have η in the span of Q, so y and η are needed only by Qᵀy, Qᵀη and Xᵀr. In these coordinates
 P_A^⊥ is a small matrix, and c at all directions η costs one product with XᵀQ.
 
-**Errors.** Let κ bound the condition number of X_U, u = 8·eps, and ε = u(√n + κ) (`Problem.rounding`). The
-error of c_j is at most ε‖X_j‖‖y‖. If rounding changes X_A by F, a row η of X_A⁺ changes to first order by
-−X_A⁺FX_A⁺ and (X_AᵀX_A)⁻¹FᵀP_A^⊥, and both terms are at most uκ‖η‖ ≤ ε‖η‖. So at the unit vector η̂ the error
-of c_j is at most 3ε‖X_j‖, and that of η̂ᵀy at most 3ε‖y‖.
+**Errors.** Let 1/κ bound the least singular value of X_U with unit columns from below, u = 8·eps, and ε =
+u(√n + κ) (`Problem.rounding`). The error of c_j is at most ε‖X_j‖‖y‖. If rounding changes X_A by F, a row η
+of X_A⁺ changes to first order by −X_A⁺FX_A⁺ and (X_AᵀX_A)⁻¹FᵀP_A^⊥, and both terms are at most uκ‖η‖ ≤ ε‖η‖,
+where u covers ‖F‖ for unit columns if rounding errors are independent (`problem.errors`). So at the unit
+vector η̂ the error of c_j is at most 3ε‖X_j‖, and that of η̂ᵀy at most 3ε‖y‖. At P_S^⊥y/‖P_S^⊥y‖, the second
+direction of a circle, the error is larger by the factor ‖y‖/‖P_S^⊥y‖.
 """
 
 from __future__ import annotations
@@ -42,10 +44,16 @@ from sparselin._kernels.truncation import shorten
 from sparselin.guarantees._truncated_laws import Ends, negative
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS, TINY
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
 
 SIGNS = np.array([[1.0], [-1.0]])  # of the two rows of each feature
+
+
+def undecided(place: str = "") -> ValueError:
+    return ValueError(
+        f"path has a tie{place} (or lam is a knot), at least to rounding, so the selection is not determined"
+    )
 
 
 class Event(NamedTuple):
@@ -107,7 +115,7 @@ class Rows(NamedTuple):
         if np.any(low <= 0):
             if np.any(self.slack + self.slack_error < 0):
                 raise ValueError(f"path was not computed from X, y, sample_weight: step {t + 1} differs")
-            raise ValueError(f"path has a tie at step {t + 1}, or rounding leaves the step undecided")
+            raise undecided(f" at step {t + 1}")
 
     def arcs(self, x: float, height: float, error: float, q: int, e: int) -> tuple[Ends, Ends]:
         """Return intervals of offsets on a circle through y at which a row fails certainly, and possibly.
@@ -125,9 +133,11 @@ class Rows(NamedTuple):
         spread = sum((self._slopes_error(i)[used] for i in (q, e)), np.float64(0))
         rounding = self.slack_error[used] + (abs(x) + height) * spread + 2 * error * (np.abs(a) + np.abs(b))
         slack, A, B = self.slack[used], -2 * (x * a + height * b), 2 * (height * a - x * b)
-        return negative(slack + A + 2 * rounding, B, slack + 2 * rounding), negative(
-            slack + A - 2 * rounding, B, np.maximum(slack - 2 * rounding, TINY)
-        )
+        if not np.all(slack > 2 * rounding):
+            raise undecided()
+        parts = ((slack + A + side * 2 * rounding, B, slack + side * 2 * rounding) for side in (1, -1))
+        certain, possible = (negative(*part) for part in parts)
+        return certain, possible
 
     def _slopes(self, i: int) -> FloatArray:
         return np.asarray(self.D * self.lead[i] - SIGNS * self.B[:, i])
@@ -188,6 +198,8 @@ class State(NamedTuple):
             p = event.before.index(event.pick)
             top, divisor, error = self.coef.only([p]), self.b[p], self.b_error[p]
         size, v, lead = abs(divisor) - error, float(top.at_y[0] / divisor), top.along[0] / divisor
+        if size <= 0:
+            raise undecided()
         return v, (top.y_error[0] + abs(v) * error) / size, lead, (top.error + np.abs(lead) * error) / size
 
     def check(self, event: Event, t: int, by_length: bool) -> None:
@@ -249,7 +261,7 @@ class Basis:
         self.G, self.rest, self.z = problem.correlate(Q), problem.correlate(r), self.qr.Qt @ problem.y
         self.rest[self.qr.index] = 0
         self.r_norm, self.eps = float(np.linalg.norm(r)), problem.rounding(self.qr.kappa)
-        self.error = 3.001 * self.eps * problem.y_norm
+        self.error = (3.001 * self.eps + EPS) * problem.y_norm
 
     def column(self, j: int) -> FloatArray:
         """Return the coordinates (m,) of column j, which is in U."""
@@ -282,36 +294,45 @@ class Basis:
         B = self.correlate(model, W)
         if along.any():
             B += np.outer(self.rest, along)
+        unit = 3 * eps * max(1.0, problem.y_norm * along.max(initial=0.0))
         c = Values(
             self.correlate(model, self.z) + self.rest,
             eps * length * problem.y_norm,
             B,
-            3 * eps * length,
+            unit * length,
         )
         D, D_error = np.ones((2, problem.d)), np.zeros((2, problem.d))
         left_out = np.zeros((2, problem.d), bool)
         left_out[:, [*self.qr.index[:ones], *event.before]] = True
         if by_length:
-            D[:], D_error[:] = self._lengths(model.start), 10 * eps * length
-            left_out |= D_error >= D
+            D[:], D_error[:], dependent = self._lengths(model.start)
+            left_out |= dependent
         rows, b = model.inverse(ones), np.zeros(len(event.before))
-        size = 3 * eps * np.linalg.norm(rows, axis=0)
-        coef, b_error = Values(rows.T @ self.z, size * problem.y_norm, rows.T @ W, size), b
+        size = np.linalg.norm(rows, axis=0)
+        coef, b_error = Values(rows.T @ self.z, 3 * eps * size * problem.y_norm, rows.T @ W, unit * size), b
         if event.signs:
             u = rows @ np.array(event.signs)
             D -= SIGNS * (self.G @ u)
             D_error += 3 * eps * length * np.linalg.norm(u)
-            b, b_error = rows.T @ u, 2 * size * np.linalg.norm(u)
+            b, b_error = rows.T @ u, 6 * eps * size * np.linalg.norm(u)
         return State(c, D, D_error, left_out, coef, b, b_error)
 
-    def _lengths(self, a: int) -> FloatArray:
-        """Return the lengths (d,) of the columns off the first a columns of Q. Short ones are projected."""
-        square = self.problem.column_norms**2
-        left = square - np.einsum("ij,ij->i", self.G[:, :a], self.G[:, :a])
-        length, short = np.sqrt(np.maximum(left, 0)), np.flatnonzero(left < 0.01 * square)
+    def _lengths(self, a: int) -> tuple[FloatArray, FloatArray, Any]:
+        """Return the lengths (d,) of the columns off the first a columns of Q, bounds on their errors, and
+        whether the columns are dependent by the rule of `ThinQR`.
+
+        A length is computed from squares, or if it is short, from the projected column.
+        """
+        problem, norms, inside = self.problem, self.problem.column_norms, self.G[:, :a]
+        left = norms**2 - np.einsum("ij,ij->i", inside, inside)
+        length, short = np.sqrt(np.maximum(left, 0)), np.flatnonzero(left < 0.01 * norms**2)
         if len(short):
-            Z, Q = self.problem.columns(short), self.qr.Qt[:a].T
+            Z, Q = problem.columns(short), self.qr.Qt[:a].T
             for _ in range(2):
                 Z = Z - Q @ (Q.T @ Z)
             length[short] = np.linalg.norm(Z, axis=0)
-        return np.asarray(length)
+        scaled = self.qr.norms[:a, None] * np.linalg.solve(self.qr.R[:a, :a], inside.T)
+        size = problem.unit * np.sqrt(norms**2 + np.einsum("ij,ij->j", scaled, scaled))
+        error = size + 10 * problem.rounding(0.0) * norms
+        error[short] = size[short] + problem.rounding(0.0) * length[short]
+        return length, error, length <= size

@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sparselin.guarantees._selection_events import Basis, Event
 from sparselin.guarantees._truncated_laws import Ends, negative
@@ -85,8 +84,8 @@ def trace_of(path: SelectionPath | LassoPath, k: int | None, lam: Any) -> Trace:
 
 def _no_end(path: SelectionPath | LassoPath) -> ValueError:
     return ValueError(
-        f"k is needed, because the path ended by itself ({path.status.name}). Pass the number of steps that "
-        "was fixed before y was seen"
+        f"path ended by itself ({path.status.name}), so y decided its length. Pass a number k of steps that "
+        "was fixed before y was seen, or a path with such a number of steps (max_steps in lasso_path)"
     )
 
 
@@ -135,7 +134,8 @@ def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
     Let RSS_t = ‖P_t^⊥y‖² after t steps, in a model of ν_t features. BIC = n·ln RSS_t + ν_t·ln n, and EBIC
     adds 2γ·ln C(p, u_t), where u_t of the p features that are not forced are in the model, and γ = max(0,
     1 − ln n/(4·ln p)). BIC takes the first least value. EBIC takes the value before the first rise, or the
-    last one. This is what the selectors of `sparselin.estimators` do.
+    last one. Without weights this is what `OMPSelector` and `SequentialLassoSelector` do; n is the number of
+    rows, also with weights.
     """
     K, f, p = len(trace.events), trace.n_forced, basis.problem.n_features - trace.n_forced
     models = [*(event.before for event in trace.events), trace.model]
@@ -144,9 +144,11 @@ def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
     penalty, u = math.log(n) * sizes, sizes - f
     if criterion == "ebic" and p > 1:
         gamma = max(0.0, 1 - math.log(n) / (4 * math.log(p)))
-        penalty += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
-    with np.errstate(divide="ignore"):
-        scores = n * np.log(rss) + penalty
+        ratios = (p - np.arange(p)) / np.arange(1.0, p + 1)  # C(p, u) is the product of the first u
+        penalty += 2 * gamma * np.append(0.0, np.cumsum(np.log(ratios[: int(u.max())])))[u.astype(np.intp)]
+    if rss.min() <= basis.error**2:
+        raise ValueError("k needs models with a residual, but some step fits y exactly. Pass a number")
+    scores = n * np.log(rss) + penalty
     if criterion == "bic":
         best = int(np.argmin(scores))
         pairs = [(a, best) for a in range(K + 1) if a != best]

@@ -176,37 +176,36 @@ class Corner(NamedTuple):
     side: int
 
     def masses(self, law: Normal | Circle, theta: float = 0.0) -> tuple[Any, Any]:
-        """Return R and L as balls."""
-        return _accurately(
-            lambda: [
-                sum((law.mass(low, high, self.side, theta) for low, high in part), arb(0))
-                for part in (self.above, self.below)
-            ]
-        )
+        """Return R and L as balls, with a precision that grows until both have _BITS correct bits."""
+        bits = 2 * _BITS
+        while True:
+            with ctx.workprec(bits):
+                R, L = (_sum(law.mass, part, self.side, theta) for part in (self.above, self.below))
+            if min(R.rel_accuracy_bits(), L.rel_accuracy_bits()) >= _BITS:
+                return R, L
+            bits *= 2
 
     def excess(self, law: Normal, theta: float, level: float, sign: int) -> tuple[Any, float]:
-        """Return ln(R/L) − sign·ln((1 + level)/(1 − level)) as a ball, and its derivative in θ."""
+        """Return ln(R/L) − sign·ln((1 + level)/(1 − level)) as a ball, and its derivative in θ.
+
+        The derivative is the difference of the means of z above and below the observed value.
+        """
         R, L = self.masses(law, theta)
-        above, below = _accurately(
-            lambda: [
-                sum((law.moment(low, high, self.side, theta) for low, high in part), arb(0))
-                for part in (self.above, self.below)
-            ]
-        )
-        with ctx.workprec(3 * _BITS):
-            odds = ((1 + arb(level)) / (1 - arb(level))).log()
-            return (R / L).log() - sign * odds, float(above / R - below / L)
+        bits = 2 * _BITS
+        while True:
+            with ctx.workprec(bits):
+                odds = ((1 + arb(level)) / (1 - arb(level))).log()
+                above, below = (
+                    _sum(law.moment, part, self.side, theta) / _sum(law.mass, part, self.side, theta)
+                    for part in (self.above, self.below)
+                )
+                if (above - below).rel_accuracy_bits() >= _BITS // 2:
+                    return (R / L).log() - sign * odds, float(above - below)
+            bits *= 2
 
 
-def _accurately(compute: Callable[[], list[Any]]) -> tuple[Any, Any]:
-    """Compute two balls with a precision that grows until both have _BITS correct bits."""
-    bits = 2 * _BITS
-    while True:
-        with ctx.workprec(bits):
-            first, second = compute()
-        if min(first.rel_accuracy_bits(), second.rel_accuracy_bits()) >= _BITS:
-            return first, second
-        bits *= 2
+def _sum(of: Callable[..., Any], part: Set, side: int, theta: float) -> Any:
+    return sum((of(low, high, side, theta) for low, high in part), arb(0))
 
 
 def corners(outer: Set, inner: Set) -> tuple[Corner, Corner]:
@@ -231,11 +230,11 @@ def limits(law: Normal | Circle, outer: Set, inner: Set, level: float) -> FloatA
     """Return bounds (2, 2) on the ends of the equal-tailed confidence interval, in units of the deviation.
 
     At the ends R/(R + L) is (1 − level)/2 and (1 + level)/2. For the normal law it is strictly increasing in
-    θ, from 0 to 1, so both ends are finite. On a circle they are those of the t-test if nothing is truncated,
-    and otherwise NaN.
+    θ, from 0 to 1, so both ends are finite. On a circle without truncation they are those of the t-test; the
+    sets are not used.
     """
     if isinstance(law, Circle):
-        return _student(law, level) if outer == inner == LINE else np.full((2, 2), np.nan)
+        return _student(law, level)
     least, largest = corners(outer, inner)
     found = []
     for sign in (-1, 1):

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sparselin.guarantees._conditional import infer
 from sparselin.guarantees._selection_events import Basis
 from sparselin.guarantees._splitting import randomize, split
-from sparselin.guarantees._traces import choose, trace_of
+from sparselin.guarantees._traces import Trace, choose, trace_of
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.errors import EPS
 from sparselin.results import Inference, LassoPath, SelectionPath, Status
 from sparselin.validation import Rng, check_real
 
@@ -37,13 +38,14 @@ def inference(
     """Test the steps of a path, and the coefficients of its last model, as if y had not selected them.
 
     Let y ~ N(μ, σ²I) with a fixed X. A path selects features that fit this y well, so the usual p-values are
-    too small: with μ = 0, n = 100 and 50 features, the usual p-value of the first feature of OMP is below .05
-    in nine of ten draws. Exact inference conditions on the selection. The set of all y for which a path makes
-    the same picks with the same signs is given by linear inequalities (`_selection_events` derives them).
-    Given this set, and the part of y orthogonal to η, the statistic ηᵀy is a Gaussian that is truncated to an
-    interval [V⁻, V⁺] (Lee, Sun, Sun and Taylor, *Exact post-selection inference, with application to the
-    lasso*, 2016; Tibshirani, Taylor, Lockhart and Tibshirani, *Exact post-selection inference for sequential
-    regression procedures*, 2016). Then the mean ηᵀμ can be tested, and intervals for it have the given level.
+    too small: with μ = 0, n = 100 and 50 features, the p-value of the usual t-test for the first feature of
+    OMP is below .05 in nine of ten draws. Exact inference conditions on the selection. The set of all y for
+    which a path makes the same picks with the same signs is given by linear inequalities (`_selection_events`
+    derives them). Given this set, and the part of y orthogonal to η, the statistic ηᵀy is a Gaussian that is
+    truncated to an interval [V⁻, V⁺] (Lee, Sun, Sun and Taylor, *Exact post-selection inference, with
+    application to the lasso*, 2016; Tibshirani, Taylor, Lockhart and Tibshirani, *Exact post-selection
+    inference for sequential regression procedures*, 2016). Then the mean ηᵀμ can be tested, and intervals for
+    it have the given level.
 
     **What is tested.** S are the features of the model, with the intercept if there is one.
 
@@ -57,8 +59,8 @@ def inference(
     feature. The other p-values are two-sided: twice the smaller tail. Intervals have equal tails.
 
     **Long intervals.** The ends of an interval are finite, but if the estimate lies near an end of [V⁻, V⁺],
-    the interval is long, and it can lie beside the estimate (Kivaranovic and Leeb, *On the length of
-    post-model-selection confidence intervals conditional on polyhedral constraints*, 2021).
+    the interval is long (Kivaranovic and Leeb, *On the length of post-model-selection confidence intervals
+    conditional on polyhedral constraints*, 2021). It can also lie beside the estimate.
 
     **Digits.** X, y and σ are taken exactly as floats. The rounding errors of V⁻, V⁺ and ηᵀy are bounded, and
     tails are computed in balls (`_truncated_laws`), so `bounds` and `interval_bounds` hold the exact values,
@@ -74,15 +76,17 @@ def inference(
     k : the number of steps, fixed in advance; by default all steps of a path that ended after a given number
         of steps. For a `SelectionPath` k counts the forced features, for a `LassoPath` it counts knots. Or
         "bic" or "ebic": the number of steps that the criterion chooses among all steps of the path. Then the
-        law is conditional on all picks and on the choice, and the set of ηᵀy is a union of intervals (Loftus
-        and Taylor, *Selective inference in regression models with groups of variables*, 2015).
+        law is conditional on all picks, their signs and the choice, and the set of ηᵀy is a union of
+        intervals (Loftus and Taylor, *Selective inference in regression models with groups of variables*,
+        2015).
     lam : for a `LassoPath`: infer at this λ, which was fixed in advance, given the active features and their
         signs there. There are no p-values of steps.
     sigma : σ > 0; "full": estimate it by the residual of least squares on all features, which needs n > d
-        (the default); "response": the standard deviation of y, which is too large if μ is not constant;
-        "unknown": condition on the length of the residual too. This is the selective t-test of Fithian, Sun
-        and Taylor (*Optimal inference after model selection*, 2014). It needs μ in the span of the tested
-        model, and gives no intervals. An estimated σ is taken as known.
+        (the default); "response": the standard deviation of y (without an intercept its root mean square),
+        which is too large unless μ is constant. An estimated σ is taken as known, so p-values are then
+        approximate. "unknown": condition also on the length of P_{S∖j}^⊥y and on the direction of P_S^⊥y.
+        This is a selective t-test, of the kind of Fithian, Sun and Taylor (*Optimal inference after model
+        selection*, 2014). It needs μ in the span of the tested model, and gives no intervals.
     level : the confidence level, between 0 and 1.
     method : "exact", as above. "split": select on a random half of the rows, and infer on the other half by
         the usual laws (with sigma="unknown" by t-tests, with intervals). "randomized": select on y + γω and
@@ -132,9 +136,10 @@ def inference(
     if method != "exact":
         raise ValueError(f'method must be "exact", "split" or "randomized"; got {method!r}')
     basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
+    _check_data(basis, trace, path)
     if isinstance(k, str):
         if math.isnan(sigma):
-            raise ValueError('sigma="unknown" needs a number k, because RSS changes along the circle of y')
+            raise ValueError('sigma="unknown" needs a number k: BIC is not quadratic on a circle')
         trace = choose(trace, basis, k, n)
     return infer(basis, trace, n, sigma, level, words, path)
 
@@ -180,16 +185,41 @@ def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
             f"sigma is needed: {n} rows do not determine σ with {problem.d} columns. Pass a number; "
             '"response" for the standard deviation of y; or "unknown" for t-tests in the selected model'
         )
-    source = "(given)"
-    if named in ("full", "response") or sigma is None:
+    if named not in ("full", "response") and sigma is not None:
+        value, source = check_real(sigma, "sigma"), "any μ"
+    else:
         columns = problem.with_ones(np.arange(0 if named == "response" else problem.n_features))
         qr = ThinQR(problem, columns.tolist())
         if n <= qr.size:
             raise ValueError(f'sigma="full" needs more rows than columns; got {n} rows and rank {qr.size}')
-        value = float(np.linalg.norm(qr.residual(problem.y))) / math.sqrt(n - qr.size)
-        source = "(the deviation of y)" if named == "response" else "(least squares on all features)"
-    else:
-        value = check_real(sigma, "sigma")
-    if value <= 0:
-        raise ValueError(f"sigma must be positive; got {value}")
-    return value, f"y ~ N(μ, σ²I), σ = {value:.4g} {source}, any μ"
+        left, level = np.linalg.norm(qr.residual(problem.y)), problem.rounding(qr.kappa) * problem.y_norm
+        value = float(left) / math.sqrt(n - qr.size) if left > level else 0.0
+        source = "the deviation of y" if named == "response" else "least squares on all features"
+        source = f"estimated by {source} and taken as known"
+    if not 1e-100 * problem.y_norm < value < 1e100 * (problem.y_norm or 1):
+        raise ValueError(f"sigma must be positive, and of the size of y or its residual; got {value}")
+    return value, f"y ~ N(μ, σ²I), σ = {value:.4g}, {source}"
+
+
+def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> None:
+    """Raise ValueError unless the last model of the path has the coefficients that these data give.
+
+    The steps of a path are compared with the data one by one (`State.check`). Here a model without steps is
+    compared, and the state at a fixed λ.
+    """
+    design, model = basis.problem.design, basis.model(trace.model)
+    if (path.with_intercept, path.standardized) != (design.ones is not None, design.scale is not None):
+        raise ValueError("path does not belong to X: its intercept or standardization is another")
+    if trace.steps or not trace.model:
+        return
+    inverse, A = model.inverse(basis.ones), list(trace.model)
+    coef, size = inverse.T @ basis.z, np.linalg.norm(inverse, axis=0)
+    given = path.coef_at(len(A)) if isinstance(path, SelectionPath) else path.coef[0][A]
+    error = 4 * basis.eps * size * basis.problem.y_norm
+    if isinstance(path, LassoPath) and trace.lam is not None:
+        u = inverse @ np.array(trace.events[0].signs)
+        coef, given = coef - trace.lam * (inverse.T @ u), path.at(trace.lam)[A]
+        error += 8 * basis.eps * size * trace.lam * float(np.linalg.norm(u))
+    scale = np.ones(len(A)) if design.scale is None else design.scale[A]
+    if np.any(np.abs(coef - given / scale) > error + 8 * EPS * np.abs(coef)):
+        raise ValueError("path was not computed from X, y, sample_weight: its coefficients differ")

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, result
-from sparselin.results.display import Column, Table, list_names, number
+from sparselin.results.display import Column, Table, list_names, number, plural
 
-_ROUND_UP = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
+_OUTWARD = {
+    "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
+    "≥": decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR),
+}
 _LONG = 2.0  # an interval counts as long from this multiple of its length without selection
 
 
@@ -35,7 +38,7 @@ class Inference(FittedPath):
     p_value : (k,) the p-value of the hypothesis (X_S⁺μ)_j = 0 about the coefficient in the last model S.
     interval : (k, 2) the confidence interval of (X_S⁺μ)_j.
     truncation : (k, 2) the range of the estimate under the same selection, if the part of y that is
-        orthogonal to it stays the same. If the number of steps was chosen by a criterion, there can be gaps.
+        orthogonal to η stays the same. If the number of steps was chosen by a criterion, there can be gaps.
     bounds, step_bounds, spacing_bounds : (k, 2) lower and upper bounds of the exact p-values.
     interval_bounds : (k, 2, 2) lower and upper bounds of both ends of the exact interval.
     sigma : σ, or NaN if it is unknown.
@@ -88,12 +91,13 @@ class Inference(FittedPath):
         return len(self.support)
 
     def forward_stop(self, q: float) -> int:
-        """Return the number of steps that ForwardStop keeps at the target q of the false discovery rate.
+        """Return the number of entering features that ForwardStop keeps for the false discovery rate q.
 
-        It is the largest t with −(1/t)Σ_{i≤t} ln(1 − p_i) ≤ q, where p_i are the p-values of the steps, or 0
-        (G'Sell, Wager, Chouldechova and Tibshirani, *Sequential selection procedures and false discovery rate
-        control*, 2016). The bound q on the false discovery rate needs independent p-values of the null
-        steps. These p-values are not independent; docs/guide/inference.md has the measured rate.
+        It is the largest t with −(1/t)Σ_{i≤t} ln(1 − p_i) ≤ q, where p_1, p_2, … are the p-values of the
+        steps at which features enter, or 0 (G'Sell, Wager, Chouldechova and Tibshirani, *Sequential selection
+        procedures and false discovery rate control*, 2016). The bound q needs p-values of the null steps that
+        are independent of each other and of the others. These are not; docs/guide/inference.md has the
+        measured rate.
         """
         p = self.step_p_value[~np.isnan(self.step_p_value)]
         with np.errstate(divide="ignore"):
@@ -125,7 +129,7 @@ class Inference(FittedPath):
         text = f"The p-value of the hypothesis that the coefficient of {name} is zero is {p}."
         if not math.isnan(self.estimate[t]):
             text = f"Its coefficient in the selected model is estimated by {number(self.estimate[t])}. {text}"
-        low, high = (proved(self.interval_bounds[t : t + 1, i])[0] for i in range(2))
+        low, high = (proved(self.interval_bounds[t : t + 1, i], "≥≤"[i])[0] for i in range(2))
         if low == "–":
             return text
         text += f" The {100 * self.level:g} % interval is {low} to {high}."
@@ -145,14 +149,16 @@ class Inference(FittedPath):
 
     def _headline(self) -> str:
         count = np.count_nonzero(~np.isnan(self.estimate))
-        return f"{self.method}, {count} coefficients, {100 * self.level:g} % intervals, {self.status.name}"
+        intervals = "no" if np.isnan(self.interval_bounds).all() else f"{100 * self.level:g} %"
+        coefficients = plural(int(count), "coefficient")
+        return f"{self.method}, {coefficients}, {intervals} intervals, {self.status.name}"
 
     def _table(self) -> Table:
         shown = [
             None if np.isnan(values).all() else values for values in (self.step_bounds, self.spacing_bounds)
         ]
         steps = ["leaves" if out else p for out, p in zip(self.leaves, proved(self.step_bounds), strict=True)]
-        ends = proved(self.interval_bounds[:, 0]), proved(self.interval_bounds[:, 1])
+        ends = proved(self.interval_bounds[:, 0], "≥"), proved(self.interval_bounds[:, 1])
         columns = (
             Column("index", None, self.support),
             Column("name", "name", self._names_of(self.support)),
@@ -214,12 +220,15 @@ class Knockoffs(FittedPath):
         return Table(columns, (note, self.status.line))
 
 
-def proved(bounds: FloatArray) -> list[str]:
-    """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common."""
-    return [_digits(float(low), float(high)) for low, high in bounds]
+def proved(bounds: FloatArray, end: str = "≤") -> list[str]:
+    """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common.
+
+    end : "≤" or "≥", which stands before the upper or the lower bound if they have no digit in common.
+    """
+    return [_digits(float(low), float(high), end) for low, high in bounds]
 
 
-def _digits(low: float, high: float) -> str:
+def _digits(low: float, high: float, end: str) -> str:
     if low != low:
         return "–"
     if number(low) == number(high):
@@ -229,4 +238,5 @@ def _digits(low: float, high: float) -> str:
         if text == f"{high:.{digits - 1}e}":
             power = int(text.split("e")[1])
             return f"{float(text):.{digits - 1 - power}f}" if -4 <= power < digits else text
-    return f"≤ {number(float(_ROUND_UP.create_decimal_from_float(high)))}"
+    rounded = _OUTWARD[end].create_decimal_from_float(high if end == "≤" else low)
+    return f"{end} {number(float(rounded))}"
