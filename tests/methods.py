@@ -128,7 +128,9 @@ ONE_Y = {"Problem": "has one y"}
 COPIES = {("Gram", "ties"): "copies are known to √eps"}
 WIDER = {"Gram": "intervals widen by its rounding"}
 UNSCALED = {("lengths", "tall"): "it is of the columns as they are"}
-WITH_TIES = "rotation permutation scale lengths layout intercept read-only Problem runs".split()
+WITH_TIES = [
+    "rotation", "permutation", "scale", "lengths", "layout", "intercept", "read-only", "Problem", "runs",
+]  # fmt: skip
 TIES = {(name, "ties"): "paths with ties are refused" for name in WITH_TIES}
 OF_NOISE = {"dtype": "refuses float32", "weights": "a row of weight w has the variance σ²/w"}
 SQUARES = {"scale": "δ is a square of lengths"}

@@ -375,8 +375,8 @@ REFUSED |= {words: (X, Y, OMP, options) for words, options in {
     '"bic" or "ebic"': {"k": "aic"}, "number k": {"k": "bic", "sigma": "unknown"}, "LassoPath": {"lam": 1.0},
 }.items()}  # fmt: skip
 REFUSED |= {words: (X, Y, LASSO, options) for words, options in {
-    "cross-validation": {"lam": [0.1, 0.2]}, "A λ of cross-validation": {"lam": "cv"}, "Pass a number k of steps": {},
-    "k and lam exclude": {"lam": 0.5, "k": 2}, "lam must be positive": {"lam": 0.0},
+    "cross-validation": {"lam": [0.1, 0.2]}, "A λ of cross-validation": {"lam": "cv"},
+    "Pass a number k": {}, "k and lam exclude": {"lam": 0.5, "k": 2}, "lam must be positive": {"lam": 0.0},
 }.items()}  # fmt: skip
 
 
