@@ -9,6 +9,7 @@ from sparselin import results
 from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.hoff import descent
+from sparselin.plots.inference import inference
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability
@@ -33,6 +34,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.SubsetsWithin: subsets_within,
     results.StabilitySelection: stability,
     results.LeaveOneOut: leave_one_out,
+    results.Inference: inference,
     results.DualProjection: dual_projection,
     results.DescentResult: descent,
     results.Interval: interval,
