@@ -1,1 +1,1 @@
-"""The experiments of the papers, computed again: networks, and the diversity of selected pixels."""
+"""The experiments of the papers, computed again: networks and diverse pixels; and ours on inference."""
