@@ -141,7 +141,8 @@ def randomize(
     if math.isnan(sigma):
         raise ValueError("sigma must be a number, 'full' or 'response': noise of this size is added to y")
     rows, noise = problem.weighted_rows(), np.zeros(problem.n)
-    noise[rows] = sigma * np.random.default_rng(rng).standard_normal(len(rows))
+    # a child stream, because data that were simulated with the same seed would depend on the noise
+    noise[rows] = sigma * np.random.default_rng(rng).spawn(1)[0].standard_normal(len(rows))
     A = select(problem.with_response(problem.y + gamma * noise), path, k, lam)
     other, spread = problem.with_response(problem.y - noise / gamma), math.hypot(1, 1 / gamma) * sigma
     words += f"; selected on y + γω, coefficients of y − ω/γ, γ = {gamma:g}, ω ~ N(0, σ²I)"

@@ -68,7 +68,7 @@ def knockoffs(
         0..1.
 
     >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> X = rng.standard_normal((100, 20))
     >>> y = X[:, :12] @ np.ones(12) + rng.standard_normal(100)
     >>> knockoffs(X, y).selected.tolist()
@@ -110,7 +110,8 @@ def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:
     R = R / np.linalg.norm(R, axis=0)
     U, values, Vt = np.linalg.svd(R)
     s = min(1.0, 2 * float(values[-1]) ** 2)
-    drawn = np.random.default_rng(rng).standard_normal((problem.n, len(R)))
+    # a child stream, because X may have been simulated with the same seed
+    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal((problem.n, len(R)))
     other = np.linalg.qr(np.column_stack([qr.Qt.T, drawn]))[0][:, qr.size :]
     copies = Q @ (U * (values - s / values)) + other * np.sqrt(np.maximum(0, 2 * s - (s / values) ** 2))
     return np.column_stack([Q @ R, copies @ Vt]), problem.y - mean @ (mean.T @ problem.y)
