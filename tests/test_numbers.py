@@ -6,7 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from proofs_checks.experiments import inference
 from sparselin.ledger import EXPERIMENTAL, Verdict
 
 ROOT = Path(__file__).parent.parent
@@ -129,3 +131,34 @@ def test_the_page_of_speed_quotes_the_stored_benchmarks(quoted):
 
 def test_the_date_of_the_benchmarks_is_said():
     assert BENCHMARKS["date"][:10] in text("docs/speed.md")
+
+
+PAGE = (ROOT / "docs" / "guide" / "inference.md").read_text(encoding="utf-8")
+INFERENCE = json.loads(inference.FILE.read_text(encoding="utf-8"))
+EXACT = [name for name, case in inference.CASES.items() if not case.approximate]
+
+
+def test_the_page_has_the_table_and_the_numbers_of_the_record():
+    assert "\n".join(inference.table(INFERENCE)) in PAGE
+    null, first, second = (min(case[snr]["designs"] for case in INFERENCE.values()) for snr in inference.SNR)
+    assert f"at least {null:,} designs with μ = 0, and {min(first, second):,} each" in PAGE
+    assert f"below 0.05 in {100 * INFERENCE['omp']['0']['naive_below']:.0f} % of the cases" in PAGE
+
+
+@pytest.mark.parametrize("snr", inference.SNR)
+@pytest.mark.parametrize("name", EXACT)
+def test_p_values_are_uniform_and_intervals_cover(name, snr):
+    found = INFERENCE[name][snr]
+    assert min([*found["ks_steps"].values(), *found["ks_coefficients"].values(), 1]) > 0.001
+    if "covers" in found:
+        assert abs(found["covers"] - 0.95) < max(0.0065, 3 * found["error"])
+
+
+def test_the_experiment_runs_and_keeps_other_cases(tmp_path):
+    file = tmp_path / "record.json"
+    for name in ("ebic", "heavy"):
+        arguments = ["--designs", "10", "--jobs", "1", "--case", name, "--output", str(file)]
+        done = CliRunner().invoke(inference.inference, arguments)
+        assert done.exit_code == 0, done.output
+    assert list(json.loads(file.read_text(encoding="utf-8"))) == ["ebic", "heavy"]
+    assert done.output.count("| OMP") == 2

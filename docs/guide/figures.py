@@ -3,14 +3,17 @@
 import contextlib
 import doctest
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 import sparselin as sl
 
 HERE = Path(__file__).parent
+RECORD = HERE.parents[1] / "proofs_checks" / "inference_records.json"
 
 
 def page(name: str) -> dict[str, Any]:
@@ -44,6 +47,20 @@ def leave_one_out(found: dict[str, Any]) -> Any:
     return ax.figure
 
 
+def p_values() -> Any:
+    """Draw how often each p-value of a coefficient occurs under μ = 0, in the stored experiment."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))["omp"]["0"]
+    ax = plt.subplots(figsize=(6.4, 2.9), layout="constrained")[1]
+    for key, label, colour in (("naive_p", "usual", sl.plots.GREY), ("p", "exact", sl.plots.BLUE)):
+        counts = np.array(record[f"{key}_counts"])
+        edges = np.linspace(0, 1, len(counts) + 1)
+        ax.stairs(counts / counts.sum(), edges, fill=key != "p", color=colour, linewidth=1.8, label=label)
+    ax.axhline(1 / len(counts), color="black", linestyle="--", linewidth=1, label="uniform")
+    ax.set(xlim=(0, 1), xlabel="p-value of a coefficient, μ = 0", ylabel="share")
+    ax.legend(frameon=False)
+    return ax.figure
+
+
 def draw(folder: Path) -> list[str]:
     """Save the figures in a folder, and return their names."""
     figures = {
@@ -51,6 +68,8 @@ def draw(folder: Path) -> list[str]:
         "choosing_k": sl.plots.show(page("choosing_k.md")["path"]).figure,
         "leave_one_out": leave_one_out(page("choosing_k.md")),
         "stability": sl.plots.show(page("after_selection.md")["found"]).figure,
+        "inference": sl.plots.show(page("inference.md")["found"]).figure,
+        "p_values": p_values(),
         "denoising": denoising(page("dictionaries.md")),
     }
     for name, figure in figures.items():

@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
     @property
     def approximate(self) -> bool:
-        """Whether nothing is exact, because the noise is not Gaussian or σ is estimated."""
+        """True if nothing is exact, because the noise is not Gaussian or σ is estimated."""
         return self.heavy or self.sigma == "full"
 
 
@@ -72,7 +72,7 @@ CASES = {
     "correlated": Case("OMP, correlated columns", correlation=0.8, few=True),
 }
 # the columns of the rows of coefficients
-COLUMNS = ("at", "p", "null", "true", "covers", "beta", "naive", "beside", "length", "naive_p", "design")
+COLUMNS = ("at", "p", "null", "true", "covers", "beta", "naive", "outside", "length", "naive_p", "design")
 
 
 def draw(case: Case, snr: str, i: int) -> tuple[Any, Any, Any, Any]:
@@ -128,8 +128,8 @@ def summarize(parts: list[list[list[Any]]]) -> dict[str, Any]:
     of = dict(zip(COLUMNS, np.array(rows, float).reshape(-1, len(COLUMNS)).T, strict=True))
     if of["true"].any():
         record["power"] = np.mean(of["p"][of["true"] == 1] < 0.05)
-    if not np.isnan(of["length"]).any():
-        record |= {key: np.mean(of[key]) for key in ("covers", "beta", "naive", "beside")}
+    if rows and not np.isnan(of["length"]).any():
+        record |= {key: np.mean(of[key]) for key in ("covers", "beta", "naive", "outside")}
         misses, sizes = (np.bincount(of["design"].astype(int), w) for w in (1 - of["covers"], None))
         record["error"] = np.sqrt(np.sum((misses - sizes * (1 - record["covers"])) ** 2)) / len(rows)
         record |= {f"length_{q}": np.quantile(of["length"], q / 100) for q in (50, 90)}
@@ -141,13 +141,13 @@ def summarize(parts: list[list[list[Any]]]) -> dict[str, Any]:
 
 def table(cases: dict[str, Any]) -> list[str]:
     """Return the lines of the table of the page, in Markdown. A cell has a number for each SNR."""
-    form = dict.fromkeys(("covers", "beta", "naive", "beside", "forward_stop"), "{:.1%}")
+    form = dict.fromkeys(("covers", "beta", "naive", "outside", "forward_stop"), "{:.1%}")
     form |= dict.fromkeys(("length_50", "length_90"), "{:.1f}")
     lines = []
     for name, by_snr in cases.items():
         found = [by_snr[snr] for snr in SNR]
-        cells = [" / ".join(form[key].format(one.get(key, np.nan)) for one in found) for key in form]
-        tests = [p for one in found for key in ("ks_steps", "ks_coefficients") for p in one[key].values()]
+        cells = [" / ".join(form[key].format(at.get(key, np.nan)) for at in found) for key in form]
+        tests = [p for at in found for key in ("ks_steps", "ks_coefficients") for p in at[key].values()]
         cells = [CASES[name].words, *cells, f"{min(tests, default=np.nan):.2g}"]
         lines.append(f"| {' | '.join(cells)} |".replace("%", ""))
     return [re.sub(r"nan( / nan)+", "–", line) for line in lines]
