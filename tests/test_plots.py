@@ -417,3 +417,29 @@ def test_labels_are_spread_as_little_as_possible(values):
     best = minimize(lambda z: ((z - values[order]) ** 2).sum(), np.linspace(0, 0.9, len(values)),
                     constraints=bounds, bounds=[(0, 1)] * len(values), tol=1e-14)  # fmt: skip
     np.testing.assert_allclose(placed[order], best.x, atol=1e-5)
+
+
+def test_inference_has_a_row_for_each_feature():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 20))
+    y = 2 * X[:, 3] + rng.standard_normal(60)
+    found = sl.inference(X, y, sl.omp(X, y, 4), sigma=1.0)
+    ends = found.interval_bounds.copy()
+    ends[1], ends[2] = np.nan, [[-1e9, -1e9], [1e9, 1e9]]
+    ends[3] = found.standard_error[3] * np.array([[-14.0], [32.0]])
+    bounds = found.bounds.copy()
+    bounds[0], bounds[1] = 0, np.nan
+    ax = plots.show(dataclasses.replace(found, interval_bounds=ends, bounds=bounds))
+    assert ax.get_yticklabels()[0].get_text() == "x3"
+    words = [text.get_text() for text in ax.texts]
+    assert words[:2] == ["p < 1e-300", "–"]
+    assert words[3] == f"p = {found.p_value[3]:.2g}"
+    arrows = {line.get_marker(): line.get_ydata().tolist() for line in ax.lines if line.get_marker() in "<>"}
+    low, high = ax.get_xlim()
+    assert -14 < low
+    assert high < 32
+    assert arrows == {"<": [2, 3], ">": [2, 3]}
+    z = ax.lines[0].get_xdata()
+    np.testing.assert_allclose(z, found.estimate / found.standard_error)
+    empty = dataclasses.replace(found, estimate=np.full(4, np.nan))
+    assert "no coefficient" in plots.show(empty).texts[0].get_text()
