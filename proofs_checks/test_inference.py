@@ -105,9 +105,9 @@ def least_slack(X, y, sequence):
 @claim("ours-inference-lasso", THEOREM[2], "proof, float", HOLDS, cases=1000, ci_cases=100)
 @mutants("least_slack", "events", "sl.lasso_path")
 def test_the_events_of_the_lasso_are_the_conditions_at_its_knots(check):
-    """The path of the LASSO has the same active sets with the same signs for y and y' if and only if, at the
-    λ of each knot, as the linear function of y' that the active sets and signs give, the KKT conditions of y'
-    hold for these sets and signs. No further conditions on the order of the knots are needed.
+    """The LASSO path of y' has the active sets and signs of that of y if and only if y' satisfies the KKT
+    conditions for them at each knot. Here the λ of a knot is the linear function of y' that the active sets
+    and signs give. No further conditions on the order of the knots are needed.
 
     Hypotheses: there are no ties. Features may leave. In the check X is 6 × 5 or 4 × 6 with up to 6 knots.
 

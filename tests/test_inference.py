@@ -15,7 +15,7 @@ from refusals import refuses
 from sklearn.datasets import load_diabetes
 
 import sparselin as sl
-from sparselin.results.inference import proved
+from sparselin.results.inference import digits_of
 
 laws = pytest.importorskip("sparselin.guarantees._truncated_laws")
 conditional = importlib.import_module("sparselin.guarantees._conditional")
@@ -199,7 +199,7 @@ def sets(monkeypatch):
     found, corners = {}, laws.corners
     record = lambda *pair: (found.setdefault(id(pair[0]), pair), corners(*pair))[1]  # noqa: E731
     monkeypatch.setattr(laws, "corners", record)
-    monkeypatch.setattr(conditional, "test_spacing", lambda *_: np.nan)
+    monkeypatch.setattr(conditional, "spacing_p_values", lambda *_: np.nan)
     return found
 
 
@@ -310,7 +310,7 @@ def test_every_printed_digit_is_proved():
     centre = rng.choice([-1, 1], 2000) * 10.0 ** rng.uniform(-12, 8, 2000)
     low = centre - np.abs(centre) * 10.0 ** rng.uniform(-17, 1, 2000)
     bounds = np.column_stack([low, low + (centre - low) * rng.uniform(1, 2, 2000)])
-    for (low, high), text in zip(bounds, proved(bounds), strict=True):
+    for (low, high), text in zip(bounds, digits_of(bounds), strict=True):
         mantissa, _, power = text.removeprefix("≤ ").partition("e")
         unit = 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
         value = float(text.removeprefix("≤ "))

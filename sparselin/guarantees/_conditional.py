@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._selection_events import Basis, Rows
-from sparselin.guarantees._spacing import test_spacing
+from sparselin.guarantees._selection_events import Basis, Inequalities
+from sparselin.guarantees._spacing import spacing_p_values
 from sparselin.guarantees._traces import Trace
 from sparselin.guarantees._truncated_laws import (
     Circle,
@@ -18,7 +18,7 @@ from sparselin.guarantees._truncated_laws import (
     Set,
     beyond,
     limits,
-    scaled,
+    scale_set,
     tails,
     without,
 )
@@ -57,7 +57,7 @@ def infer(
                 truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
     leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
     if isinstance(path, LassoPath) and not math.isnan(sigma) and not trace.choice.models:
-        spacing[k - len(trace.steps) :] = test_spacing(basis, trace.steps, sigma)
+        spacing[k - len(trace.steps) :] = spacing_p_values(basis, trace.steps, sigma)
     return Inference(
         support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
         standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
@@ -110,7 +110,7 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
 
 def _walk(
     basis: Basis, trace: Trace, statistics: list[Statistic], W: FloatArray, along: FloatArray
-) -> Iterator[tuple[int, Rows]]:
+) -> Iterator[tuple[int, Inequalities]]:
     """Yield the inequalities of each event, and the position of the first statistic that depends on it.
 
     W, along : (m, c·h) and (c·h,) for each of the h statistics c directions QW + r·along; the inequalities
@@ -138,10 +138,10 @@ def _on_lines(
         reach[:, first:] = part
     found = []
     for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
-        outer = without([trace.choice.excluded(basis, w, 1), beyond(-down, up)])
-        inner = without([trace.choice.excluded(basis, w, -1), beyond(-inner_down, inner_up)])
+        outer = without([trace.choice.exclude(basis, w, 1), beyond(-down, up)])
+        inner = without([trace.choice.exclude(basis, w, -1), beyond(-inner_down, inner_up)])
         law = Normal(float(w @ basis.z) / sigma, basis.error / sigma, sigma)
-        found.append((law, scaled(outer, 1 / sigma, 1), scaled(inner, 1 / sigma, -1)))
+        found.append((law, scale_set(outer, 1 / sigma, 1), scale_set(inner, 1 / sigma, -1)))
     return found
 
 

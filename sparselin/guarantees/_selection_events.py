@@ -93,7 +93,7 @@ class Model(NamedTuple):
         return np.asarray(np.linalg.solve(self.R, self.Q.T).T[:, ones:])
 
 
-class Rows(NamedTuple):
+class Inequalities(NamedTuple):
     """Inequalities D·v ∓ b ≥ 0 at y and at h directions. The fields are those of `shorten`."""
 
     slack: FloatArray
@@ -169,7 +169,7 @@ class Values(NamedTuple):
         return Values(a * self.at_y, b * self.y_error, a[:, None] * self.along, b * self.error)
 
 
-class State(NamedTuple):
+class Comparison(NamedTuple):
     """The functions that a step compares.
 
     c : the correlations c (d,).
@@ -210,7 +210,7 @@ class State(NamedTuple):
             if not abs(unit * v - event.level) <= 4 * (unit * error + EPS * abs(event.level)):
                 raise ValueError(f"path was not computed from X, y, sample_weight: λ of step {t + 1} differs")
 
-    def rows(self, event: Event) -> Iterator[Rows]:
+    def rows(self, event: Event) -> Iterator[Inequalities]:
         """Yield the inequalities of the step, first those of the correlations, then those of the signs."""
         v, v_error, lead, lead_error = self.leader(event)
         left_out = self.left_out.copy()
@@ -218,13 +218,13 @@ class State(NamedTuple):
             left_out[int(event.sign < 0), event.pick] = True
         slack = np.where(left_out, np.inf, self.D * v - SIGNS * self.c.at_y)
         error = np.abs(self.D) * v_error + self.D_error * abs(v) + self.c.y_error
-        yield Rows(slack, error, self.D, self.D_error, lead, lead_error, self.c.along, self.c.error)
+        yield Inequalities(slack, error, self.D, self.D_error, lead, lead_error, self.c.along, self.c.error)
         if event.signs:
             yield self._signs(event, v, v_error, lead, lead_error)
 
     def _signs(
         self, event: Event, v: float, v_error: float, lead: FloatArray, lead_error: FloatArray
-    ) -> Rows:
+    ) -> Inequalities:
         """Return v ≥ 0, and t_jβ_j(v) ≥ 0 for the penalised features j other than the pick."""
         t = np.array(event.signs)
         kept = np.flatnonzero((t != 0) & (np.array(event.before) != event.pick))
@@ -234,7 +234,7 @@ class State(NamedTuple):
         E, E_error = np.append(1.0, E), np.append(0.0, E_error)
         B = np.vstack([np.zeros(len(lead)), part.along])
         alone = np.array([slack, np.full(len(slack), np.inf)])  # one inequality for each feature
-        return Rows(alone, np.array([error] * 2), np.array([E] * 2), np.array([E_error] * 2),
+        return Inequalities(alone, np.array([error] * 2), np.array([E] * 2), np.array([E_error] * 2),
                     lead, lead_error, B, np.append(0.0, part.error))  # fmt: skip
 
 
@@ -283,7 +283,7 @@ class Basis:
         """Return XᵀP_A^⊥Qv, (d,) for coordinates v (m,) and (d, h) for (m, h)."""
         return np.asarray(self.G[:, model.start :] @ model.off(v)[model.start :])
 
-    def at(self, event: Event, by_length: bool, W: FloatArray, along: FloatArray) -> State:
+    def at(self, event: Event, by_length: bool, W: FloatArray, along: FloatArray) -> Comparison:
         """Return the functions that a step compares, at y and at the directions QW + r·along.
 
         by_length : whether the path is of OLS.
@@ -315,7 +315,7 @@ class Basis:
             D -= SIGNS * (self.G @ u)
             D_error += 3 * eps * length * np.linalg.norm(u)
             b, b_error = rows.T @ u, 6 * eps * size * np.linalg.norm(u)
-        return State(c, D, D_error, left_out, coef, b, b_error)
+        return Comparison(c, D, D_error, left_out, coef, b, b_error)
 
     def _lengths(self, a: int) -> tuple[FloatArray, FloatArray, Any]:
         """Return the lengths (d,) of the columns off the first a columns of Q, bounds on their errors, and

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparselin.guarantees._selection_events import SIGNS, Basis, Event, State
-from sparselin.guarantees._truncated_laws import Normal, scaled, tails
+from sparselin.guarantees._selection_events import SIGNS, Basis, Comparison, Event
+from sparselin.guarantees._truncated_laws import Normal, scale_set, tails
 from sparselin.results import FloatArray
 
 
-def test_spacing(basis: Basis, events: Sequence[Event], sigma: float) -> FloatArray:
+def spacing_p_values(basis: Basis, events: Sequence[Event], sigma: float) -> FloatArray:
     """Return bounds (t, 2) on the p-values of the spacing test for the t steps of a LASSO path.
 
     Let λ_t be the knots, with λ_0 = ∞. Let A be the model after step t, s its signs, u_t = (X_A⁺)ᵀs, and
@@ -52,14 +52,14 @@ def test_spacing(basis: Basis, events: Sequence[Event], sigma: float) -> FloatAr
         least, most = (D - D_error) / (length + error), (D + D_error) / (length - error)
         up = (before[1] - lam + lam_error) * most, max(0.0, before[0] - lam - lam_error) * least
         down = (lam + lam_error - low) * most, max(0.0, lam - lam_error - high) * least
-        outer, inner = (scaled([(-down[i], up[i])], 1 / sigma, 1 - 2 * i) for i in range(2))
+        outer, inner = (scale_set([(-down[i], up[i])], 1 / sigma, 1 - 2 * i) for i in range(2))
         law = Normal(event.sign * float(w @ basis.z) / length / sigma, basis.error / sigma)
         found[t] = tails(law, outer, inner)[0]
         before = lam - lam_error, lam + lam_error
     return found
 
 
-def _next_knot(state: State, last: float) -> tuple[float, float]:
+def _next_knot(state: Comparison, last: float) -> tuple[float, float]:
     """Return bounds on the next knot of least angle regression, which is at most `last`."""
     c, error, D, D_error = SIGNS * state.c.at_y, state.c.y_error, state.D, state.D_error
     sure, possible = ~state.left_out & (D - D_error > 0), ~state.left_out & (D + D_error > 0)

@@ -23,7 +23,7 @@ class Choice(NamedTuple):
     models: list[tuple[int, ...]]
     comparisons: list[tuple[int, int, float]]
 
-    def excluded(self, basis: Basis, w: FloatArray, side: int) -> Ends:
+    def exclude(self, basis: Basis, w: FloatArray, side: int) -> Ends:
         """Return intervals of offsets of η̂ᵀy at which a comparison fails certainly (side 1) or possibly (−1).
 
         Each comparison is quadratic in the offset, because y moves along η̂, whose coordinates are w.

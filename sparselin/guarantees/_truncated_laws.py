@@ -57,7 +57,7 @@ def beyond(low: float, high: float) -> Ends:
     return np.array([-math.inf, high]), np.array([low, math.inf])
 
 
-def scaled(offsets: Set, factor: float, side: int) -> Set:
+def scale_set(offsets: Set, factor: float, side: int) -> Set:
     """Multiply a set by a factor > 0, and widen (side = 1) or narrow (−1) it by more than rounding errors."""
     more = side * 2.0**-50
     return [

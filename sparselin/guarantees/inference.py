@@ -60,7 +60,7 @@ def inference(
 
     **Long intervals.** The ends of an interval are finite, but if the estimate lies near an end of [V⁻, V⁺],
     the interval is long (Kivaranovic and Leeb, *On the length of post-model-selection confidence intervals
-    conditional on polyhedral constraints*, 2021). It can also lie beside the estimate.
+    conditional on polyhedral constraints*, 2021). It need not hold the estimate.
 
     **Digits.** X, y and σ are taken exactly as floats. The rounding errors of V⁻, V⁺ and ηᵀy are bounded, and
     tails are computed in balls (`_truncated_laws`), so `bounds` and `interval_bounds` hold the exact values,
@@ -152,7 +152,7 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
         not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)
     )
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
-    if problem.kind == "gram" or problem.is_rounded:
+    if problem.exact_columns(np.arange(1)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     if problem.dtype != np.float64:
         raise TypeError("X must be float64, because the digits of p-values need it. Pass X.astype(float)")
@@ -204,8 +204,8 @@ def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
 def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> None:
     """Raise ValueError unless the last model of the path has the coefficients that these data give.
 
-    The steps of a path are compared with the data one by one (`State.check`). Here a model without steps is
-    compared, and the state at a fixed λ.
+    The steps of a path are compared with the data one by one (`Comparison.check`). Here a model without steps
+    is compared, and the state at a fixed λ.
     """
     design, model = basis.problem.design, basis.model(trace.model)
     if (path.with_intercept, path.standardized) != (design.ones is not None, design.scale is not None):

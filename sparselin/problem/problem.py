@@ -440,8 +440,7 @@ class Problem(_Fields):
 
     def weighted_rows(self) -> IndexArray:
         """Return the rows with a positive weight. Other rows are zero in y, X and the column of ones."""
-        ones = self.design.ones
-        used = self.y != 0 if ones is None else ones != 0
+        used = self.y != 0 if self.design.ones is None else self.design.ones != 0
         zero = np.flatnonzero(~used)
         used[zero] = np.asarray(abs(self.X[zero]).sum(axis=1)).ravel() > 0
         return np.flatnonzero(used)

@@ -117,19 +117,19 @@ class Inference(FittedPath):
         return " ".join(line for line in lines if line)
 
     def _about_step(self, t: int) -> str:
-        name, (p,) = self.name_of(int(self.support[t])), proved(self.step_bounds[t : t + 1])
+        name, (p,) = self.name_of(int(self.support[t])), digits_of(self.step_bounds[t : t + 1])
         if self.leaves[t]:
             return f"{name} left the model at step {t + 1}; such a step has no p-value."
         return "" if p == "–" else f"{name} entered at step {t + 1}; the p-value of this step is {p}."
 
     def _about_coefficient(self, t: int) -> str:
-        name, (p,) = self.name_of(int(self.support[t])), proved(self.bounds[t : t + 1])
+        name, (p,) = self.name_of(int(self.support[t])), digits_of(self.bounds[t : t + 1])
         if p == "–":
             return f"{name} is not in the last model, so it has no coefficient."
         text = f"The p-value of the hypothesis that the coefficient of {name} is zero is {p}."
         if not math.isnan(self.estimate[t]):
             text = f"Its coefficient in the selected model is estimated by {number(self.estimate[t])}. {text}"
-        low, high = (proved(self.interval_bounds[t : t + 1, i], "≥≤"[i])[0] for i in range(2))
+        low, high = (digits_of(self.interval_bounds[t : t + 1, i], "≥≤"[i])[0] for i in range(2))
         if low == "–":
             return text
         text += f" The {100 * self.level:g} % interval is {low} to {high}."
@@ -157,18 +157,20 @@ class Inference(FittedPath):
         shown = [
             None if np.isnan(values).all() else values for values in (self.step_bounds, self.spacing_bounds)
         ]
-        steps = ["leaves" if out else p for out, p in zip(self.leaves, proved(self.step_bounds), strict=True)]
-        ends = proved(self.interval_bounds[:, 0], "≥"), proved(self.interval_bounds[:, 1])
+        steps = [
+            "leaves" if out else p for out, p in zip(self.leaves, digits_of(self.step_bounds), strict=True)
+        ]
+        ends = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
         columns = (
             Column("index", None, self.support),
             Column("name", "name", self._names_of(self.support)),
             Column("step_p_value", None, self.step_p_value),
             Column(None, None if shown[0] is None else "p of step", steps),
             Column("spacing_p_value", None, self.spacing_p_value),
-            Column(None, None if shown[1] is None else "p of spacing", proved(self.spacing_bounds)),
+            Column(None, None if shown[1] is None else "p of spacing", digits_of(self.spacing_bounds)),
             Column("estimate", "coefficient", self.estimate),
             Column("p_value", None, self.p_value),
-            Column(None, "p", proved(self.bounds)),
+            Column(None, "p", digits_of(self.bounds)),
             *(Column(key, None, self.interval[:, i]) for i, key in enumerate(("low", "high"))),
             *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
         )
@@ -220,7 +222,7 @@ class Knockoffs(FittedPath):
         return Table(columns, (note, self.status.line))
 
 
-def proved(bounds: FloatArray, end: str = "≤") -> list[str]:
+def digits_of(bounds: FloatArray, end: str = "≤") -> list[str]:
     """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common.
 
     end : "≤" or "≥", which stands before the upper or the lower bound if they have no digit in common.
