@@ -265,7 +265,7 @@ MEASURES: tuple[Measure, ...] = (
             at_most,
             {"n": n, "d": d, "k": k, "designs": 100_000},
             {"n": 20, "d": 30, "k": 3, "designs": 20},
-            needs="sparselin.verification.gaussian_sweep:sweep_gaussian",
+            needs="proofs_checks.gaussian_sweep:sweep_gaussian",
         )
         for n, d, k, at_most in ((40, 80, 8, 30.0), (60, 120, 10, 60.0))
     ),

@@ -72,7 +72,7 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
 
 def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outcome]:
     """Measure the seconds per million designs, which include drawing them."""
-    from sparselin.verification.gaussian_sweep import sweep_gaussian
+    from proofs_checks.gaussian_sweep import sweep_gaussian
 
     _warm_sweep(n, d, k)
     started = time.perf_counter()
@@ -101,7 +101,7 @@ def best_subset(seed: int, data: str, n: int, d: int, k: int, **options: float) 
 @functools.cache
 def _warm_sweep(n: int, d: int, k: int) -> None:
     """Run a small sweep once, so that compiling is not timed."""
-    from sparselin.verification.gaussian_sweep import sweep_gaussian
+    from proofs_checks.gaussian_sweep import sweep_gaussian
 
     sweep_gaussian(n, d, k, 10, 0)
 

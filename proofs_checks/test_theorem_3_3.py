@@ -28,11 +28,11 @@ from flint import fmpq
 from hypothesis import assume
 
 import sparselin as sl
+from proofs_checks.gaussian_sweep import sweep_gaussian
 from proofs_checks.rational import HALF, columns, off, rational, segment, step
 from proofs_checks.steps import selections, show, spread
 from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, MISPRINT, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
-from sparselin.verification.gaussian_sweep import sweep_gaussian
 
 MOST_TIED = 5
 # columns of length 3, c = (3, 3, 3): OMP may take any; u* = (⅓, ⅓, 0), ⟨X_i, u*⟩ = (1, 1, 4/3), A = {0, 1}
@@ -159,7 +159,7 @@ def test_a_million_designs(check):
     on all columns. The active column must be the one with the largest correlation.
 
     Tolerance: The tolerance is the rounding error of each correlation and coefficient, a multiple of n·eps.
-    sparselin/verification/gaussian_sweep.py derives it.
+    proofs_checks/sweep_kernel.py derives it.
     """
     result = sweep_gaussian(20, 40, 6, check.cases, check.seed % 2**31)
     if result.verified + result.violated + result.undecided != check.cases:

@@ -3,9 +3,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin._kernels import sweep as kernels
-from sparselin.verification import gaussian_sweep as experiment
-from sparselin.verification.gaussian_sweep import sweep_design, sweep_gaussian
+from proofs_checks import gaussian_sweep as experiment
+from proofs_checks import sweep_kernel as kernels
+from proofs_checks.gaussian_sweep import sweep_design, sweep_gaussian
 
 SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
 

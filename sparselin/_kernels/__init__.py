@@ -25,7 +25,7 @@ from sparselin._kernels import notice as notice  # it listens for compilations
 
 @functools.cache
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file and of the files in this folder that it imports.
+    """Return the SHA-256 of a file and of the modules of this folder that it imports.
 
     For a file in a zip archive the digest is "", because Numba itself notices when an archive changes.
     """
@@ -33,7 +33,8 @@ def _digest(path: Path) -> str:
         return ""
     source = path.read_bytes()
     names = re.findall(rb"^from sparselin\._kernels\.(\w+) import", source, re.MULTILINE)
-    parts = [source, *(_digest(path.with_name(f"{name.decode()}.py")).encode() for name in names)]
+    modules = (Path(__file__).with_name(f"{name.decode()}.py") for name in names)
+    parts = [source, *(_digest(module).encode() for module in modules)]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

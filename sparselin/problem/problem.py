@@ -207,13 +207,12 @@ class Problem(_Fields):
             the scales if the columns are standardized.
         y : the transformed response.
         growth : the factor is exact for data whose columns differ from the given columns by growth·eps of
-            their lengths. So eps is multiplied by `growth`, and with it the bounds on the errors of lengths
-            and correlations.
+            their lengths. So `growth` multiplies eps, and the error bounds of lengths and correlations.
         record : the record of the pass of `compress` over the data.
         """
         fields = _measure(design, y, names)
-        errors = fields["errors"].grow(growth)
-        return cls._of(**fields | {"errors": errors}, compressed=record, is_multiplied=True)
+        fields["errors"] = fields["errors"].grow(growth)
+        return cls._of(**fields, compressed=record, is_multiplied=True)
 
     @property
     def eps(self) -> float:

@@ -23,7 +23,7 @@ _IN_A_CHECKOUT = "in a checkout of the source, or in the unpacked sdist, run `{}
 MOVED = {
     "neural": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.networks"),
     "diversity": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.diversity"),
-    "sweep": "call `sweep_gaussian` of `sparselin.verification.gaussian_sweep`",
+    "sweep": "call `sweep_gaussian` of `proofs_checks.gaussian_sweep`, in a checkout",
 }
 
 

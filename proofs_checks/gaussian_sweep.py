@@ -1,7 +1,7 @@
 """A check of Theorem 3.3 on millions of small Gaussian designs: the LASSO activates every pick of OMP first.
 
 The kernel runs OMP. At each step it computes the explicit solution of the LASSO at λ*(S) and inside its
-window, and checks the KKT conditions on all columns (`_kernels/sweep.py` has the proof). Designs are
+window, and checks the KKT conditions on all columns (`sweep_kernel.py` has the proof). Designs are
 independent of each other and of the number of threads, because each design is drawn by the generator of its
 chunk, seeded by (seed, chunk).
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparselin._kernels import sweep as kernels
+from proofs_checks import sweep_kernel as kernels
 from sparselin.ensembles import Design
 from sparselin.greedy.omp import omp
 from sparselin.lasso.entry import first_entry
