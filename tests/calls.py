@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from sparselin.spectral import GeneralizedRank, SpectralVariance, maximize
+from sparselin.spectral import GeneralizedRank, SpectralVariance, greedy_maximize
 
 pandas = pytest.importorskip("pandas")
 ROOTS, VARIANCE = GeneralizedRank(0.5), SpectralVariance(5)
@@ -43,6 +43,7 @@ CALLS = {
     "batch_omp": lambda X: sl.batch_omp(X, np.outer(Y, np.arange(40)), 2),
     "stability_selection": lambda X: sl.stability_selection(X, Y, 3, pairs=4, forced=[1]),
     "inference": lambda X: sl.inference(X, Y, sl.lasso_path(X, Y, max_steps=3, intercept=True)),
+    "knockoffs": lambda X: sl.knockoffs(X, Y, q=0.4, intercept=True),
     "leave_one_out": lambda X: sl.leave_one_out(X, Y, sl.ols(X, Y, 3, forced=[1])),
     "swaps": lambda X: sl.swaps(X, Y, 3, start=[0, 1, 2]),
     "project_dual": lambda X: sl.project_dual(X, Y, 30.0),
@@ -56,7 +57,7 @@ CALLS = {
     "best_subset, sizes": lambda X: sl.best_subset(X, Y, [1, 2, 3], box=9.0),
     "subsets_within": lambda X: sl.subsets_within(X, Y, 2, eps=0.5),
     "choose_nu": lambda X: sl.choose_nu(X, Y, 4, ROOTS),
-    "maximize": lambda X: maximize.greedy_maximize(np.asarray(X).T @ X, 3, ROOTS),
+    "maximize": lambda X: greedy_maximize(np.asarray(X).T @ X, 3, ROOTS),
     "softmax_penalty": lambda X: sl.softmax_penalty([1.0, 2.0, 3.0]),
     "softmax_penalty, many": lambda X: sl.softmax_penalty(np.ones((2, 3, 11))),
     "hier_prox": lambda X: sl.hier_prox([1.0, 0.1], np.ones((2, 3)), lam=0.2, M=1.0),

@@ -206,7 +206,8 @@ class Knockoffs(FittedPath):
     fit: Fit
 
     def _headline(self) -> str:
-        return f"{len(self.selected)} of {len(self.W)} features, false discovery rate ≤ {self.q:g}"
+        selected = f"{len(self.selected)} of {len(self.W)} features"
+        return f"{selected}, false discovery rate ≤ {self.q:g}, {self.status.name}"
 
     def _table(self) -> Table:
         order = np.argsort(-self.W, kind="stable")
