@@ -120,6 +120,15 @@ def inference(
     >>> y = X[:, 0] - X[:, 1] / 2 + rng.standard_normal(100)
     >>> path = sl.omp(X, y, 3)
     >>> print(sl.inference(X, y, path, sigma=1.0))
+    Inference: exact, 3 coefficients, 95 % intervals, COMPLETED
+    name  p of step  coefficient  p          from     to
+    x0    1.068e-13       0.9032  8.832e-12  0.6942   1.111
+    x1    0.005054       -0.3806  0.002870   -0.5646  -0.1554
+    x10   0.1659         -0.2725  0.1659     -0.4985  0.3038
+    y ~ N(μ, σ²I), σ = 1, any μ
+    coefficients are those of the projection of μ on the selected model
+    long intervals (x10): the estimate is close to where the selection changes
+    COMPLETED: completed as requested
     """
     problem = _problem(X, y, path, sample_weight)
     n, level = len(problem.weighted_rows()), _check_level(level)
