@@ -99,7 +99,7 @@ def split(
     sigma : σ, or NaN if it is unknown.
     words : the assumptions about the noise if σ is known.
     """
-    rows, generator = problem.weighted_rows(), np.random.default_rng(rng)
+    rows, generator = problem.weighted_rows(), np.random.default_rng(rng).spawn(1)[0]
     splits, half = check_count(splits, "splits", 1), len(rows) // 2
     if half == 0:
         raise ValueError(f"X must have two rows with a positive weight, or more; got {len(rows)}")
