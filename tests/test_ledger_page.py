@@ -63,7 +63,7 @@ def test_every_row_has_its_words(shown):
 
 
 # `claim`, and what helpers of several rows make of it: the first decorator of a check
-MARKS = ("@claim", "@sentence(", "@rows_of(", "@on_digits(")
+MARKS = ("@claim", "@sentence(", "@networks.sentence(", "@rows_of(", "@on_digits(")
 
 
 def test_every_link_to_a_check_ends_at_its_function(site, shown):
