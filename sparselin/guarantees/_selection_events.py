@@ -208,7 +208,9 @@ class Comparison(NamedTuple):
             unit = self.D[0, event.pick] if by_length else 1.0
             v, error, *_ = self.leader(event)
             if not abs(unit * v - event.level) <= 4 * (unit * error + EPS * abs(event.level)):
-                raise ValueError(f"path was not computed from X, y, sample_weight: λ of step {t + 1} differs")
+                raise ValueError(
+                    f"path was not computed from X, y, sample_weight: λ of step {t + 1} differs. Pass them"
+                )
 
     def rows(self, event: Event) -> Iterator[Inequalities]:
         """Yield the inequalities of the step, first those of the correlations, then those of the signs."""

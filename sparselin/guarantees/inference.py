@@ -80,13 +80,15 @@ def inference(
         intervals (Loftus and Taylor, *Selective inference in regression models with groups of variables*,
         2015).
     lam : for a `LassoPath`: infer at this λ, which was fixed in advance, given the active features and their
-        signs there. There are no p-values of steps.
+        signs there. There are no p-values of steps. λ is that of `lasso_path`, n times the α of scikit-learn.
+        A number that cross-validation chose cannot be recognised, and is not valid.
     sigma : σ > 0; "full": estimate it by the residual of least squares on all features, which needs n > d
         (the default); "response": the standard deviation of y (without an intercept its root mean square),
         which is too large unless μ is constant. An estimated σ is taken as known, so p-values are then
-        approximate. "unknown": condition also on the length of P_{S∖j}^⊥y and on the direction of P_S^⊥y.
-        This is a selective t-test, of the kind of Fithian, Sun and Taylor (*Optimal inference after model
-        selection*, 2014). It needs μ in the span of the tested model, and gives no intervals.
+        approximate. With method="split" and n ≤ d the default is "unknown". "unknown": condition also on the
+        length of P_{S∖j}^⊥y and on the direction of P_S^⊥y. This is a selective t-test, of the kind of
+        Fithian, Sun and Taylor (*Optimal inference after model selection*, 2014). It needs μ in the span of
+        the tested model, and gives no intervals.
     level : the confidence level, between 0 and 1.
     method : "exact", as above. "split": select on a random half of the rows, and infer on the other half by
         the usual laws (with sigma="unknown" by t-tests, with intervals). "randomized": select on y + γω and
@@ -131,13 +133,22 @@ def inference(
     COMPLETED: completed as requested
     """
     problem = _problem(X, y, path, sample_weight)
-    n, level = len(problem.weighted_rows()), _check_level(level)
+    n = len(problem.weighted_rows())
+    level = check_real(level, "level", lambda value: 0 < value < 1, "between 0 and 1")
     if k is not None and lam is not None:
         raise ValueError("k and lam exclude each other. Pass one of them")
     if isinstance(k, str) and k not in ("bic", "ebic"):
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
+    if (splits != 1 and method != "split") or (gamma != 1 and method != "randomized"):
+        raise ValueError(
+            "splits is for method='split', and gamma for method='randomized'. Pass the method too"
+        )
     trace = trace_of(path, None if isinstance(k, str) else k, lam)
+    if method == "split" and sigma is None and n <= problem.d:
+        sigma = "unknown"
     sigma, words = noise(problem, n, sigma)
+    words += "" if trace.lam is None else f"; at λ = {trace.lam:.4g}, fixed in advance"
+    words += "" if sample_weight is None else "; row i has the variance σ²/weight_i"
     if method == "split":
         return split(problem, path, k, lam, sigma, words, level, splits, rng)
     if method == "randomized":
@@ -156,11 +167,16 @@ def inference(
 def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     """Return the problem of the data with the options of the path. Refuse what inference cannot use."""
     if not isinstance(path, SelectionPath | LassoPath):
-        raise TypeError(f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}")
+        raise TypeError(
+            f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}. Compute a path with a "
+            "fixed number of steps by omp, ols, sequential_lasso or lasso_path"
+        )
     intercept, standardize = (
         not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)
     )
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
+    if path.n_features != problem.n_features:
+        raise ValueError(f"X must have the {path.n_features} columns of the path; got {problem.n_features}")
     if problem.exact_columns(np.arange(1)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     if problem.dtype != np.float64:
@@ -175,13 +191,6 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
             "know. Compute a path of k steps (max_steps for the LASSO) without tol and callback"
         )
     return problem
-
-
-def _check_level(level: Any) -> float:
-    value = check_real(level, "level")
-    if not 0 < value < 1:
-        raise ValueError(f"level must be between 0 and 1; got {value}")
-    return value
 
 
 def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, result
 from sparselin.results.display import Column, Table, list_names, number, plural
+from sparselin.validation import check_real
 
 _OUTWARD = {
     "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
@@ -98,7 +99,12 @@ class Inference(FittedPath):
         procedures and false discovery rate control*, 2016). The bound q needs p-values of the null steps that
         are independent of each other and of the others. These are not; docs/guide/inference.md has the
         measured rate.
+
+        Raises ValueError unless the method is "exact" and 0 < q < 1.
         """
+        if self.method != "exact":
+            raise ValueError(f"forward_stop needs p-values of steps; method={self.method!r} has none")
+        q = check_real(q, "q", lambda value: 0 < value < 1, "between 0 and 1")
         p = self.step_p_value[~np.isnan(self.step_p_value)]
         with np.errstate(divide="ignore"):
             means = -np.cumsum(np.log1p(-p)) / np.arange(1, len(p) + 1)
@@ -148,7 +154,7 @@ class Inference(FittedPath):
         return np.flatnonzero(np.diff(self.interval, axis=1)[:, 0] > _LONG * usual)
 
     def _headline(self) -> str:
-        count = np.count_nonzero(~np.isnan(self.estimate))
+        count = np.count_nonzero(~np.isnan(self.bounds[:, 0]))
         intervals = "no" if np.isnan(self.interval_bounds).all() else f"{100 * self.level:g} %"
         coefficients = plural(int(count), "coefficient")
         return f"{self.method}, {coefficients}, {intervals} intervals, {self.status.name}"
@@ -174,7 +180,10 @@ class Inference(FittedPath):
             *(Column(key, None, self.interval[:, i]) for i, key in enumerate(("low", "high"))),
             *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
         )
-        notes = [self.model, "coefficients are those of the projection of μ on the selected model"]
+        about = "coefficients are those of the projection of μ on the selected model"
+        if np.isnan(self.estimate).all():
+            about = "p tests that the coefficient is zero in every model with the feature that a half selects"
+        notes = [self.model, about]
         if len(self._long):
             names = list_names(self._names_of(self.support[self._long]))
             notes.append(f"long intervals ({names}): the estimate is close to where the selection changes")
