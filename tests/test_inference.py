@@ -15,7 +15,7 @@ from refusals import refuses
 from sklearn.datasets import load_diabetes
 
 import sparselin as sl
-from sparselin.results.inference import digits_of
+from sparselin.results.display import digits_of
 
 laws = pytest.importorskip("sparselin.guarantees._truncated_laws")
 conditional = importlib.import_module("sparselin.guarantees._conditional")

@@ -73,7 +73,7 @@ def test_a_split_is_least_squares_on_the_rows_that_did_not_select(sigma, options
     assert found.support.tolist() == S.tolist()
     Z = np.column_stack([np.ones(43)] * bool(options) + [X[:, S]]) * root[:, None]
     agrees(found, oracle(Z[rows], (y * root)[rows], sigma, int(bool(options))))
-    assert ("known" if sigma > 0 else "t-tests") in found.model
+    assert found.model.startswith("known; ")
     assert "selected on 18 rows, coefficients of the other 19 rows" in found.model
     assert found == again != third
 
@@ -90,6 +90,10 @@ def test_several_splits_take_twice_the_median(parts):
     assert found.support.tolist() == path.support[:3].tolist()
     assert np.any((P.min(axis=0)[path.support[:3]] < expected) & (expected < 1))
     assert np.isnan([found.interval, found.truncation]).all()
+    none = sl.inference(X, y, path, k=0, sigma=1.0)
+    assert "a half selects" in str(found)
+    assert "a half selects" not in str(none)
+    assert len(none) == none.forward_stop(0.1) == 0
 
 
 def test_selection_is_repeated_by_the_method_of_the_path():

@@ -153,12 +153,8 @@ def _on_circles(
     The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
     the length of what is left. So y lies on the circle that η̂ and the residual of S span.
     """
-    h, laws, W, along = (
-        len(statistics),
-        [],
-        [statistic.w for statistic in statistics],
-        [0.0] * len(statistics),
-    )
+    h, laws = len(statistics), []
+    W, along = [statistic.w for statistic in statistics], [0.0] * h
     for statistic in statistics:
         off = basis.model(statistic.model).off(basis.z)
         height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)

@@ -56,6 +56,12 @@ def undecided(place: str = "") -> ValueError:
     )
 
 
+def other_data(difference: str) -> ValueError:
+    return ValueError(
+        f"path was not computed from X, y, sample_weight: {difference}. Pass the data that the path is of"
+    )
+
+
 class Event(NamedTuple):
     """A step of a path: the feature `pick` enters or leaves the model on the features `before`.
 
@@ -114,7 +120,7 @@ class Inequalities(NamedTuple):
         low = self.slack - self.slack_error
         if np.any(low <= 0):
             if np.any(self.slack + self.slack_error < 0):
-                raise ValueError(f"path was not computed from X, y, sample_weight: step {t + 1} differs")
+                raise other_data(f"step {t + 1} differs")
             raise undecided(f" at step {t + 1}")
 
     def arcs(self, x: float, height: float, error: float, q: int, e: int) -> tuple[Ends, Ends]:
@@ -208,9 +214,7 @@ class Comparison(NamedTuple):
             unit = self.D[0, event.pick] if by_length else 1.0
             v, error, *_ = self.leader(event)
             if not abs(unit * v - event.level) <= 4 * (unit * error + EPS * abs(event.level)):
-                raise ValueError(
-                    f"path was not computed from X, y, sample_weight: λ of step {t + 1} differs. Pass them"
-                )
+                raise other_data(f"λ of step {t + 1} differs")
 
     def rows(self, event: Event) -> Iterator[Inequalities]:
         """Yield the inequalities of the step, first those of the correlations, then those of the signs."""
@@ -297,12 +301,8 @@ class Basis:
         if along.any():
             B += np.outer(self.rest, along)
         unit = 3 * eps * max(1.0, problem.y_norm * along.max(initial=0.0))
-        c = Values(
-            self.correlate(model, self.z) + self.rest,
-            eps * length * problem.y_norm,
-            B,
-            unit * length,
-        )
+        at_y = self.correlate(model, self.z) + self.rest
+        c = Values(at_y, eps * length * problem.y_norm, B, unit * length)
         D, D_error = np.ones((2, problem.d)), np.zeros((2, problem.d))
         left_out = np.zeros((2, problem.d), bool)
         left_out[:, [*self.qr.index[:ones], *event.before]] = True

@@ -97,14 +97,12 @@ def split(
 
     problem, path : the data in float64, and the path of these data.
     sigma : σ, or NaN if it is unknown.
-    words : the assumptions about the noise if σ is known.
+    words : the assumptions about the noise.
     """
     rows, generator = problem.weighted_rows(), np.random.default_rng(rng).spawn(1)[0]
     splits, half = check_count(splits, "splits", 1), len(rows) // 2
     if half == 0:
         raise ValueError(f"X must have two rows with a positive weight, or more; got {len(rows)}")
-    if math.isnan(sigma):
-        words = "y ~ N(μ, σ²I), σ unknown, μ in the span of the selected model: t-tests"
     words += f"; selected on {half} rows, coefficients of the other {len(rows) - half} rows"
     support = model_of(problem, path, k, lam)
     every = np.ones((splits, problem.n_features, 2))
@@ -135,9 +133,7 @@ def randomize(
     A smaller γ selects features that are closer to those of y, and makes the intervals longer, by the factor
     √(1 + γ⁻²). With weights, ω belongs to the weighted rows. The other parameters are those of `split`.
     """
-    gamma = check_real(gamma, "gamma")
-    if gamma <= 0:
-        raise ValueError(f"gamma must be positive; got {gamma}")
+    gamma = check_real(gamma, "gamma", lambda value: value > 0, "positive")
     if math.isnan(sigma):
         raise ValueError("sigma must be a number, 'full' or 'response': noise of this size is added to y")
     rows, noise = problem.weighted_rows(), np.zeros(problem.n)

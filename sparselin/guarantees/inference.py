@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.guarantees._conditional import infer
-from sparselin.guarantees._selection_events import Basis
+from sparselin.guarantees._selection_events import Basis, other_data
 from sparselin.guarantees._splitting import randomize, split
 from sparselin.guarantees._traces import Trace, choose, trace_of
 from sparselin.linalg.thin_qr import ThinQR
@@ -197,7 +197,7 @@ def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
     """Check sigma, or estimate σ. Return σ, or NaN if it is unknown, and the assumptions in words."""
     named = sigma if isinstance(sigma, str) else None
     if named == "unknown":
-        return math.nan, "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: selective t-tests"
+        return math.nan, "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: t-tests"
     if sigma is None and n <= problem.d:
         raise ValueError(
             f"sigma is needed: {n} rows do not determine σ with {problem.d} columns. Pass a number; "
@@ -240,4 +240,4 @@ def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> 
         error += 8 * basis.eps * size * trace.lam * float(np.linalg.norm(u))
     scale = np.ones(len(A)) if design.scale is None else design.scale[A]
     if np.any(np.abs(coef - given / scale) > error + 8 * EPS * np.abs(coef)):
-        raise ValueError("path was not computed from X, y, sample_weight: its coefficients differ")
+        raise other_data("its coefficients differ")

@@ -74,9 +74,7 @@ def knockoffs(
     >>> knockoffs(X, y).selected.tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
-    q = check_real(q, "q")
-    if not 0 < q < 1:
-        raise ValueError(f"q must be between 0 and 1; got {q}")
+    q = check_real(q, "q", lambda value: 0 < value < 1, "between 0 and 1")
     given = as_problem(X, y, sample_weight=sample_weight, intercept=intercept)
     problem = given.in_double()
     if problem.exact_columns(np.zeros(1, np.intp)) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import html
 import importlib
 import math
@@ -13,6 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# the rounding of a bound that stands in the place of digits
+_OUTWARD = {
+    "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
+    "≥": decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR),
+}
 _CELL = 40  # the most characters of a cell in text
 
 
@@ -87,6 +93,28 @@ def number(x: float) -> str:
     rounded = f"{x:.3e}"
     power = int(rounded.split("e")[1])
     return f"{x:.{max(0, 3 - power)}f}" if -4 <= power < 7 else rounded
+
+
+def digits_of(bounds: NDArray[Any], end: str = "≤") -> list[str]:
+    """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common.
+
+    end : "≤" or "≥", which stands before the upper or the lower bound if they have no digit in common.
+    """
+    return [_digits(float(low), float(high), end) for low, high in bounds]
+
+
+def _digits(low: float, high: float, end: str) -> str:
+    if low != low:
+        return "–"
+    if number(low) == number(high):
+        return number(low)
+    for digits in (3, 2, 1):
+        text = f"{low:.{digits - 1}e}"
+        if text == f"{high:.{digits - 1}e}":
+            power = int(text.split("e")[1])
+            return f"{float(text):.{digits - 1 - power}f}" if -4 <= power < digits else text
+    rounded = _OUTWARD[end].create_decimal_from_float(high if end == "≤" else low)
+    return f"{end} {number(float(rounded))}"
 
 
 def as_text(title: str, table: Table) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 from statistics import NormalDist
 
@@ -10,13 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, result
-from sparselin.results.display import Column, Table, list_names, number, plural
+from sparselin.results.display import Column, Table, digits_of, list_names, number, plural
 from sparselin.validation import check_real
 
-_OUTWARD = {
-    "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
-    "≥": decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR),
-}
 _LONG = 2.0  # an interval counts as long from this multiple of its length without selection
 
 
@@ -181,7 +176,7 @@ class Inference(FittedPath):
             *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
         )
         about = "coefficients are those of the projection of μ on the selected model"
-        if np.isnan(self.estimate).all():
+        if self.method == "split" and np.isnan(self.estimate).all():  # several splits
             about = "p tests that the coefficient is zero in every model with the feature that a half selects"
         notes = [self.model, about]
         if len(self._long):
@@ -230,25 +225,3 @@ class Knockoffs(FittedPath):
         if not len(self.selected):
             note = f"the bound {self.q:g} needs at least {math.ceil(1 / self.q)} features with a large W"
         return Table(columns, (note, self.status.line))
-
-
-def digits_of(bounds: FloatArray, end: str = "≤") -> list[str]:
-    """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common.
-
-    end : "≤" or "≥", which stands before the upper or the lower bound if they have no digit in common.
-    """
-    return [_digits(float(low), float(high), end) for low, high in bounds]
-
-
-def _digits(low: float, high: float, end: str) -> str:
-    if low != low:
-        return "–"
-    if number(low) == number(high):
-        return number(low)
-    for digits in (3, 2, 1):
-        text = f"{low:.{digits - 1}e}"
-        if text == f"{high:.{digits - 1}e}":
-            power = int(text.split("e")[1])
-            return f"{float(text):.{digits - 1 - power}f}" if -4 <= power < digits else text
-    rounded = _OUTWARD[end].create_decimal_from_float(high if end == "≤" else low)
-    return f"{end} {number(float(rounded))}"
