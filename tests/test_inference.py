@@ -434,3 +434,27 @@ def test_the_spacing_test_agrees_with_r():
     assert (result.support + 1).tolist() == [3, 9, 4, 7, 2, 10, 5, 8, 6, 1]
     printed = [0, 0, 0.0065, 0.0074, 0.0120, 0.6179, 0.0492, 0.4475, 0.8349, 0.0704]
     np.testing.assert_allclose(result.spacing_p_value, printed, atol=6e-5)
+
+
+def test_bounds_of_t_tests_hold_next_to_an_exact_fit():
+    """A rival that differs from the pick by the direction of a residual of 1e-6: its slope has few digits."""
+    held = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x, w, e = (np.linalg.qr(rng.standard_normal((8, 3)))[0] * [3, 1, 1]).T
+        X = np.column_stack([x, (1 - 1e-6) * x + w + 1e-6 * np.linalg.norm(x) * e])
+        y = x + 1e-6 * rng.uniform(1, 2) * e
+        low, high = sl.inference(X, y, sl.omp(X, y, 1), sigma="unknown").step_bounds[0]
+        with mp.workdps(50):
+            A, b = mp.matrix(X.tolist()), mp.matrix(y.tolist())
+            dot = lambda u, v: mp.fsum(p * q for p, q in zip(u, v, strict=True))  # noqa: E731
+            x0, x1 = (A[:, j] for j in range(2))
+            q = x0 / mp.sqrt(dot(x0, x0))
+            r = b - dot(q, b) * q
+            height, (at, up) = mp.sqrt(dot(r, r)), (dot(x1, q), dot(x1, r) / mp.sqrt(dot(r, r)))
+            last = min(mp.atan2(dot(x0, q) - s * at, s * up) for s in (1, -1) if s * up > 0)
+            share = [
+                mp.quad(lambda t: mp.sin(t) ** 6, [0, end]) for end in (mp.atan2(height, dot(q, b)), last)
+            ]
+            held += low <= share[0] / share[1] <= high
+    assert held == 12
