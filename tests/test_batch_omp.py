@@ -458,3 +458,21 @@ def test_weights_operators_and_nonnegative_coefficients(seed):
             assert_equals_omp(kind, Y, 5, tol=0.3, forced=[2], **options)
     assert_equals_omp(aslinearoperator(D + 1j * D[::-1]), Y, 5, residual=0.5, sample_weight=weight)
     refuses("positive is for real data", batch_omp, 1j * D, Y, 2, positive=True)
+
+
+def test_the_conventions_of_spams_and_scikit_learn(rng):
+    """As docs/guide/dictionaries.md says: `spams.omp` is OLS, tolerances are squares, `alpha` has no effect."""
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    D, Y = rng.normal(size=(16, 40)), rng.normal(size=(16, 30))
+    D /= np.linalg.norm(D, axis=0)
+    how = {"algorithm": "omp", "n_nonzero_coefs": 5}
+    for alpha in (None, 1.0):
+        codes = decomposition.sparse_encode(Y.T, D.T, **how, alpha=alpha)
+        np.testing.assert_allclose(codes.T, batch_omp(D, Y, 5).coefficients.toarray(), atol=1e-12)
+    spams = pytest.importorskip("spams")
+    D, Y = np.asfortranarray(D), np.asfortranarray(Y)
+    for k, level in ((5, 0.0), (16, 2.0)):
+        theirs = spams.omp(Y, D, L=k, eps=level**2).toarray()
+        ours = [sl.ols(D, y, k, residual=level).dense_coef() for y in Y.T]
+        np.testing.assert_allclose(theirs.T, ours, atol=1e-10)
+        assert np.abs(theirs - batch_omp(D, Y, k, residual=level).coefficients.toarray()).max() > 0.1

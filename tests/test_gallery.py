@@ -52,6 +52,32 @@ def test_what_the_scripts_say(found):
     assert np.all(best <= swapped + tiny)
     assert np.all(swapped <= greedy + tiny)
     assert greedy.sum() > swapped.sum() > best.sum() * (1 + 1e-6)
+    pictures = found["plot_ksvd"]
+    noisy, fixed, learned = (pictures["psnr"](pictures[name]) for name in ("noisy", "by_fixed", "by_learned"))
+    assert noisy + 4 < fixed < learned - 0.4
+    assert pictures["found"][0] == 0
+    assert pictures["found"][1] >= 45  # of 50 atoms
+
+
+def test_the_atoms_of_k_svd(found, rng):
+    """Each is the first singular vector; unused and double atoms are replaced by signals."""
+    Y, D = rng.normal(size=(8, 60)), rng.normal(size=(8, 12))
+    D /= np.linalg.norm(D, axis=0)
+    D[:, 5] = -D[:, 4]
+    X = rng.normal(size=(12, 60)) * (rng.random((12, 60)) < 0.3)
+    X[3] = 0
+    before, R = D.copy(), Y - D @ X
+    squares = (R**2).sum()
+    worst = np.argsort(-np.linalg.norm(R, axis=0))[:2]
+    E = R + np.outer(D[:, 0], X[0])
+    u = np.linalg.svd(E[:, X[0] != 0])[0][:, 0]
+    found["plot_ksvd"]["update_atoms"](Y, D, X, R)
+    np.testing.assert_allclose(D[:, 0], u * np.sign(u @ before[:, 0]), atol=1e-12)
+    np.testing.assert_allclose(D[:, [3, 4]], (Y / np.linalg.norm(Y, axis=0))[:, worst], atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(D, axis=0), 1)
+    np.testing.assert_allclose(R, Y - D @ X, atol=1e-12)
+    assert not X[[3, 4]].any()
+    assert (np.einsum("ij,ij->j", D, before)[[0, 1, 2, *range(5, 12)]] >= 0).all()
 
 
 # --- docs/teaching.md -------------------------------------------------------------------------------------
