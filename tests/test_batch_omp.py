@@ -461,7 +461,7 @@ def test_weights_operators_and_nonnegative_coefficients(seed):
 
 
 def test_the_conventions_of_spams_and_scikit_learn(rng):
-    """As docs/guide/dictionaries.md says: `spams.omp` is OLS, tolerances are squares, `alpha` has no effect."""
+    """Check docs/guide/dictionaries.md: `spams.omp` is OLS, tolerances are squares, `alpha` has no effect."""
     decomposition = pytest.importorskip("sklearn.decomposition")
     D, Y = rng.normal(size=(16, 40)), rng.normal(size=(16, 30))
     D /= np.linalg.norm(D, axis=0)
