@@ -88,6 +88,7 @@ def exact_residual(A: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.ldexp([value / t for value in rest], whole.exponents[-1]))
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
     """Return a lower bound on the squared residual of y (n,) on [A_i b_i], for A (m, n, p) and b (m, n).
 
@@ -107,6 +108,5 @@ def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
     for _ in range(2):
         both = both - Q @ (Q.mT @ both)
     lengths = np.linalg.norm(both, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cosine = abs(np.prod(both, axis=2).sum(axis=1)) / lengths.prod(axis=1) + 2 * error / lengths[:, 0]
+    cosine = abs(np.prod(both, axis=2).sum(axis=1)) / lengths.prod(axis=1) + 2 * error / lengths[:, 0]
     return np.where(cosine < 1, lengths[:, 1] ** 2 * (1 - cosine**2), 0)
