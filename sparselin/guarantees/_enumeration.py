@@ -195,6 +195,7 @@ class Enumeration(Tree):
         if level.size < 3:
             return
         close = 1 - panel**2 <= 2 * NEAR * BOUND * (level.w[i : i + len(panel), None] + level.w)
+        sets = [np.empty((0, 3), np.intp)]
         for a, b in np.argwhere(close) + np.array([i, 0]):
             if not 0 < a < b:
                 continue
@@ -204,7 +205,8 @@ class Enumeration(Tree):
             elif e.any():
                 third = _third(level, level.w[a], panel[a - i], level.c[a], e, self._need(level))
                 third = third[(third > 0) & (third != a) & (third != b)]
-                self._compare(level, np.column_stack([np.tile([a, b], (len(third), 1)), third]))
+                sets.append(np.stack([0 * third + a, third, 0 * third + b], axis=1))
+        self._compare(level, np.concatenate(sets))
 
     def _compare(self, level: _Level, sets: IndexArray) -> None:
         """Compare sets of columns of the level by projection, or exactly where rounding leaves them open."""

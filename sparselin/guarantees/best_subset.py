@@ -2,7 +2,7 @@
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
 is used for least squares without a ridge, a box or groups if there are few features, few subsets, or n ≤ d,
-so that the objective has no curvature in some direction. With n ≤ d and thousands of features it would only
+so that the objective has no curvature in some direction. With n ≤ d and hundreds of features it would only
 compare all sets, and `_enumeration` does this faster. The best-first search (`_best_first`) has better bounds
 (`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
 """
@@ -32,7 +32,7 @@ from sparselin.validation import Columns, check_count, check_flag, check_level, 
 # The depth-first search is used up to this number of features, or of subsets. With n ≤ d and more than _MANY
 # features all sets are compared (`make bench ARGS="--case enumeration"`).
 _FEW, _SUBSETS = 80, 3e9
-_MANY = 2000
+_MANY = 500
 
 
 AnySearch: TypeAlias = BestFirst | Tree
@@ -74,7 +74,7 @@ def best_subset(
     some thousand features. For n ≤ d without a ridge or a box, the search compares subsets one by one. This
     takes little time for k ≤ 5 and d = 200, and some minutes for k = 3 and d = 20,000. In the worst case the
     time is exponential in k. The memory is that of X, plus d² numbers if d ≤ 2n; for few features k·d²
-    numbers; for more than 2000 features and n ≤ d some copies of X, and 160 MB. The result is deterministic
+    numbers; for n ≤ d and more than 500 features some copies of X, and 160 MB. The result is deterministic
     unless there is a time limit.
 
     Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
