@@ -121,6 +121,28 @@ def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=_with_noise(fit, rng.standard_normal(n), 1.0), k=k)
 
 
+def generated(seed: int, n: int, d: int, k: int, r2: float = 0.95) -> SimpleNamespace:
+    """Generate centred features from 10 positive primaries, as SISSO does, and y from k of them plus noise.
+
+    The first features are the primaries, x², √x, 1/x, ln x, e⁻ˣ, and products, quotients, sums and distances
+    of two primaries. The others are random products, quotients, sums and differences of two of these.
+    """
+    rng = np.random.default_rng(seed)
+    P = rng.uniform(0.5, 3, (10, n))
+    a, b = (P[J] for J in np.triu_indices(10, 1))
+    first = np.vstack([P, P**2, np.sqrt(P), 1 / P, np.log(P), np.exp(-P), a * b, a / b, a + b, abs(a - b)])
+    i, j = (np.repeat(J, 4) for J in np.triu_indices(len(first), 1))
+    operations = np.tile([np.multiply, np.divide, np.add, np.subtract], len(i) // 4)
+    drawn = rng.choice(len(i), max(0, d - len(first)), replace=False)
+    more = [operations[m](first[i[m]], first[j[m]]) for m in drawn]
+    X = np.column_stack([*first, *more])[:, :d]
+    X = X - X.mean(axis=0)
+    S = rng.choice(d, k, replace=False)
+    signal = X[:, S] / X[:, S].std(axis=0) @ rng.uniform(1, 2, k)
+    y = _with_noise(signal, rng.standard_normal(n), math.sqrt(1 / r2 - 1))
+    return SimpleNamespace(X=X, y=y - y.mean(), k=k)
+
+
 def frontier_instance(
     n: int, d: int, k: int, rho: float = 0.9, snr: float = 5.0, seed: int = 0
 ) -> SimpleNamespace:

@@ -7,8 +7,12 @@ call (`cache`).
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 from collections.abc import Callable
 from importlib import metadata
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,12 @@ from benchmarks.contest import PEERS, Data, Entrant, missing, register
 from benchmarks.designs import cache
 
 # the names on PyPI of modules that have another name there
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "spams": "spams-bin", "submodlib": "submodlib-py"}
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "spams": "spams-bin",
+    "submodlib": "submodlib-py",
+    "TorchSisso": "torchsisso",
+}
 
 
 MEASURED = ("lassonet",)  # peers that measures use
@@ -157,6 +166,19 @@ def abess_subset(data: Data) -> Any:
     from abess import LinearRegression
 
     return LinearRegression(support_size=data.k, fit_intercept=False).fit(data.X, data.y)
+
+
+@entrant("TorchSISSO", "generated", needs="TorchSisso")
+def torch_sisso(data: Data) -> Any:
+    """Compare all sets of k of 33·k features. The package needs PyTorch, in an environment of its own."""
+    import torch
+    from TorchSisso.Regressor import Regressor
+
+    X, y = torch.tensor(data.X), torch.tensor(data.y)
+    with contextlib.redirect_stdout(io.StringIO()):
+        sisso = Regressor(X, y, [*range(len(X.T))], dimension=data.k, sis_features=len(X.T) // data.k)
+        terms = re.findall(r"\*(\d+)", sisso.regressor_fit()[1])
+    return SimpleNamespace(coef_=np.isin(np.arange(len(X.T)), np.array(terms, int)))
 
 
 # Greedy maximisation of spectral set functions of C

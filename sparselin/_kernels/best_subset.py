@@ -177,15 +177,38 @@ def renew(data, stack, state):
         if a != b:
             inside[size] = b
             size += 1
-        square, moved = remainder(data, inside[:size])
-        data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - square))
-        _note(state, size, square)
+        _project(data, state, size)
     if level < 0 or stack.kind[level] != STALE:
         return unclear > 0
     measure(data, stack, level, inside)
     stack.kind[level], stack.sized[level] = OPEN, 2 * d
     _note(state, level, stack.square[level])
     return True
+
+
+@inner(**NUMPY)
+def _project(data, state, size):
+    """Compare the first `size` features of `state.inside` with the best set, by projection."""
+    square, moved = remainder(data, state.inside[:size])
+    data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - square))
+    _note(state, size, square)
+
+
+@kernel(**NUMPY)
+def compare(data, state, sets):
+    """Compare sets (m, size) with the best set by projection; return a mask of the sets that are left open.
+
+    Rounding leaves a set open if it does not show whether a column is in the span of the others.
+    `data.seen` keeps its first entry.
+    """
+    before, unclear = data.seen[0], np.zeros(len(sets), np.bool_)
+    for i in range(len(sets)):
+        data.seen[0] = 0
+        copy(sets[i], state.inside)
+        _project(data, state, sets.shape[1])
+        unclear[i] = data.seen[0] > 0
+    data.seen[0] = before
+    return unclear
 
 
 @inner(**ONCE)

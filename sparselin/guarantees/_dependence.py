@@ -1,4 +1,4 @@
-"""Exact decisions whether columns are linearly dependent, for cases that rounding leaves open.
+"""Exact decisions whether columns are linearly dependent, for cases that rounding leaves open, and residuals.
 
 A column of floats is a power of two times a column of integers. Let N be the length of the shortest such
 integer column. Linearly independent columns of integers have det XᵀX ≥ 1. Let T be the columns other than x,
@@ -14,9 +14,10 @@ import math
 import numpy as np
 
 from sparselin._kernels.dependence import DependenceTest, Unit
+from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.problem import Problem
-from sparselin.problem.errors import SAFETY
-from sparselin.results import IndexArray
+from sparselin.problem.errors import EPS, SAFETY
+from sparselin.results import FloatArray, IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
@@ -55,3 +56,57 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
     same = np.array([places.setdefault(key, len(places)) for key in keys])
     return DependenceTest(unit, same, volumes, fixed)
+
+
+def original_columns(problem: Problem, J: IndexArray) -> FloatArray | None:
+    """Return the columns J without rounding errors, followed by y: (n, |J| + 1).
+
+    Columns that were projected off others, and y, are replaced by the original ones, without scales. Returns
+    None if only rounded data exist, which is the case with weights.
+    """
+    origin = problem.origin or problem
+    ones = origin.design.ones
+    if origin.is_multiplied and (ones is None or bool((ones != 1).any())):
+        return None
+    origin = origin.without_scales()
+    columns = origin.exact_columns(J)
+    return None if columns is None else np.column_stack([columns, origin.double_y])
+
+
+def exact_residual(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the residual (n,) of least squares of b on the columns of A, computed exactly and then rounded.
+
+    Integer columns A and an integer vector b have the residual (t·b − Az)/t, where z/t solves AᵀAx = Aᵀb.
+    """
+    whole = IntegerColumns(np.column_stack([A, b]))
+    *columns, last = (whole.column(i) for i in range(A.shape[1] + 1))
+    gram = [[int(x @ z) for z in columns] for x in columns]
+    solution = solve_semidefinite(gram, [int(x @ last) for x in columns])
+    assert solution is not None, "a Gram matrix is semidefinite"
+    z, t = solution
+    rest = t * last - sum((share * x for share, x in zip(z, columns, strict=True)), 0 * last)
+    return np.asarray(np.ldexp([value / t for value in rest], whole.exponents[-1]))
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
+    """Return a lower bound on the squared residual of y (n,) on [A_i b_i], for A (m, n, p) and b (m, n).
+
+    The columns have lengths in [½, 1]. b may be in the span of A to rounding: let γ be computed coefficients
+    of b on A. Then P_A^⊥b = P_A^⊥r for r = b − Aγ, and r is computed with the precision of `np.longdouble`.
+    A relative error t of P_A^⊥r changes the cosine of its angle with P_A^⊥y by at most 2t. The bound is 0 if
+    nothing is known, for example where `longdouble` is no longer than float64.
+    """
+    Q, R = np.linalg.qr(A)
+    gamma = np.linalg.pinv(R) @ (Q.mT @ b[:, :, None])
+    terms = A.astype(np.longdouble) * gamma.mT
+    r = np.asarray(b - terms.sum(axis=2), np.float64)
+    size, n = 1 + np.abs(gamma).sum(axis=(1, 2)), len(y)
+    error = A.shape[2] * float(np.finfo(np.longdouble).eps) * size  # p + 1 roundings of at most eps/2 each
+    error += SAFETY * np.sqrt(n) * EPS / np.linalg.svd(R, compute_uv=False)[:, -1] * np.linalg.norm(r, axis=1)
+    both = np.stack([r, np.broadcast_to(y, r.shape)], axis=2)
+    for _ in range(2):
+        both = both - Q @ (Q.mT @ both)
+    lengths = np.linalg.norm(both, axis=1)
+    cosine = abs(np.prod(both, axis=2).sum(axis=1)) / lengths.prod(axis=1) + 2 * error / lengths[:, 0]
+    return np.where(cosine < 1, lengths[:, 1] ** 2 * (1 - cosine**2), 0)

@@ -129,12 +129,14 @@ class Start:
 class Tree:
     """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see its docstring)."""
 
+    _first = 16  # the number of nodes before the first look at the clock
+
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         d, m = problem.d, k - len(forced)
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
         self.problem = problem
         self.start = start = Start(problem, k, forced)
-        self.data, self.stack = _project_data(start), kernels.empty_stack(max(1, m - 1), d)
+        self.data, self.stack = project_data(start), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.SubsetSearch(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
             np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
@@ -149,7 +151,7 @@ class Tree:
 
     def run(self, watch: Watch) -> Status:
         """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
-        most, stop = 16, min(self.nodes + watch.nodes, 2**62)
+        most, stop = self._first, min(self.nodes + watch.nodes, 2**62)
         try:
             while True:
                 looked = time.monotonic()
@@ -163,7 +165,7 @@ class Tree:
                 if watch.stops(self.nodes, self.support, *bounds):
                     return Status.STOPPED
         except KeyboardInterrupt:
-            kernels.renew(self.data, self.stack, self.best)  # compare a set that may still be waiting
+            self._settle()
             return Status.STOPPED
 
     def _advance(self, stop: float) -> bool:
@@ -172,6 +174,10 @@ class Tree:
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
         return True
+
+    def _settle(self) -> None:
+        """Compare a set that may still be waiting after an interrupt."""
+        kernels.renew(self.data, self.stack, self.best)
 
     @property
     def nodes(self) -> int:
@@ -232,7 +238,7 @@ class Tree:
         """Return None: this search stores no vectors from which a certificate could prove its bounds."""
 
 
-def _project_data(start: Start) -> kernels.SubsetData:
+def project_data(start: Start) -> kernels.SubsetData:
     """Make the data of the search: project X and y off the forced columns, and scale the columns to length 1.
 
     Columns in the span of the forced columns are set to zero.

@@ -2,8 +2,9 @@
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
 is used for least squares without a ridge, a box or groups if there are few features, few subsets, or n ≤ d,
-so that the objective has no curvature in some direction. The best-first search (`_best_first`) has better
-bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
+so that the objective has no curvature in some direction. With n ≤ d and hundreds of features it would only
+compare all sets, and `_enumeration` does this faster. The best-first search (`_best_first`) has better bounds
+(`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._depth_first import Tree
+from sparselin.guarantees._enumeration import Enumeration
 from sparselin.guarantees._relaxation import Restrictions
 from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
@@ -27,8 +29,10 @@ from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_flag, check_level, to_array, to_numeric
 
-# The depth-first search is used up to this number of features, or of subsets.
+# The depth-first search is used up to this number of features, or of subsets. With n ≤ d and more than _MANY
+# features all sets are compared (`make bench ARGS="--case enumeration"`).
 _FEW, _SUBSETS = 80, 3e9
+_MANY = 500
 
 
 AnySearch: TypeAlias = BestFirst | Tree
@@ -68,9 +72,10 @@ def best_subset(
     relaxation (derived in `guarantees._relaxation`; Frangioni and Gentile, 2006). They use the curvature of
     ‖y − Xβ‖² in all features. So the search is short if n is well above d or the ridge is large, even for
     some thousand features. For n ≤ d without a ridge or a box, the search compares subsets one by one. This
-    takes little time for k ≤ 3 and d = 500, or for k ≤ 5 and d = 200. In the worst case the time is
-    exponential in k. The memory is that of X, plus d² numbers if d ≤ 2n; for few features k·d² numbers. The
-    result is deterministic unless there is a time limit.
+    takes little time for k ≤ 5 and d = 200, and some minutes for k = 3 and d = 20,000. In the worst case the
+    time is exponential in k. The memory is that of X, plus d² numbers if d ≤ 2n; for few features k·d²
+    numbers; for n ≤ d and more than 500 features some copies of X, and 160 MB. The result is deterministic
+    unless there is a time limit.
 
     Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
 
@@ -260,7 +265,8 @@ def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictio
     left, free = k - len(forced), given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
-        return Tree(centre(given.in_double()), k, forced)
+        many = given.n_features > _MANY and given.kind != "gram" and given.n <= given.n_features
+        return (Enumeration if many else Tree)(centre(given.in_double()), k, forced)
     return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
 
 

@@ -1,0 +1,268 @@
+"""The best subset of at most three of many columns, by the comparison of all sets, without their Gram matrix.
+
+For n ≤ d without a ridge no bound excludes many sets (see `_depth_first`), but three columns can be compared
+in a tenth of a nanosecond (`_kernels.triples`). So this search compares all sets: it multiplies some columns
+at a time, and holds n·d numbers and a panel of products. For a larger subset, all sets of m − 3 columns are
+enumerated, and for each the sets of three that follow them; m is the number of features besides the forced
+ones. The sets of 2, …, m columns are compared in turn. So no set of fewer columns is better than the best one
+so far, which would make all sets that contain it seem better.
+
+**Sets that rounding leaves open.** The comparison reports every set that may be better than the best one. The
+reported sets are compared by projection (`remainder`). If rounding leaves open whether a column of the set is
+in the span of the others, the residual of y is computed exactly from the data (`exact_residual`). A pair of
+columns that is nearly dependent would be reported with every third column. So the direction in which its
+second column leaves the first one is computed exactly, and takes the place of the second column (`_pair`).
+Generated features have many such sets: a, b and a + b, or (a·b)·c and a·(b·c).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sparselin._kernels import best_subset as kernels
+from sparselin._kernels.triples import BOUND, NEAR, triples
+from sparselin.guarantees._dependence import exact_residual, least_residuals, original_columns
+from sparselin.guarantees._depth_first import Start, Tree, project_data
+from sparselin.parallel.threads import spread_chunks, workers
+from sparselin.problem import Problem
+from sparselin.problem.memory import blocks
+from sparselin.results import FloatArray, IndexArray
+
+# The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
+_MARGIN = 1e-10
+# The entries of a panel of products, and the rows and columns of a tile, which fits into the cache.
+_PANEL, _ROWS, _WIDTH = 2 * 10**7, 128, 512
+# Columns whose error is above this, in units of u, are projected exactly.
+_ROUGH = 1e3
+
+
+_Place: TypeAlias = tuple[int, tuple[int, ...], int, int]
+
+
+class _Level(NamedTuple):
+    """The columns that may be added to some columns, projected off these and scaled to unit length.
+
+    before : the columns to which they may be added.
+    features : (f + 1,) the features; the first entry stands for none, and its column is zero.
+    Z : (f + 1, n) the columns, by rows; y : (n,) the response.
+    c, w : their products with y, and the bounds on errors for `triples`.
+    size : the number of columns to add, at most three.
+    """
+
+    before: IndexArray
+    features: IndexArray
+    Z: FloatArray
+    y: FloatArray
+    c: FloatArray
+    w: FloatArray
+    size: int
+
+
+class Enumeration(Tree):
+    """The comparison of all sets. Its nodes are the tiles of columns j, for each panel of columns i.
+
+    free : the features that may be added to the forced ones.
+    place : the number of columns in a set; the columns before the last three, as positions in `free`; the
+        first column of the panel; and the first column of the tile. None at the end.
+    floor : the least exact value of the sets that rounding leaves open.
+    """
+
+    _first = 1
+    place: _Place | None
+    _level: _Level | None
+    _panel: FloatArray | None
+
+    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
+        m = k - len(forced)
+        self.problem, self.start = problem, Start(problem, k, forced)
+        self.data = project_data(self.start)
+        self.best = kernels.SubsetSearch(
+            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([self.start.value]),
+            np.zeros(6, np.intp), np.empty(0, np.intp), np.empty((4, 0)),
+        )  # fmt: skip
+        if len(forced):
+            self._refine(self.data, np.empty(0, np.intp))
+        first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
+        free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
+        # nearly equal columns become neighbours, and the tiles of good sets come first
+        self.free = free[np.argsort(-abs(self.data.X[free] @ self.data.y), kind="stable")]
+        self.most, self.floor, self._level, self._panel = min(m, len(self.free)), math.inf, None, None
+        settled = self.most == 0 or self.start.value <= kernels.SLACK
+        self.place = None if settled else _first_place(min(2, self.most))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_level": None, "_panel": None}
+
+    @property
+    def lower(self) -> float:
+        if self.data.seen[0] or self.place is not None:
+            return 0.0
+        return max(0.0, min(float(self.best.value[0]) - self.margin, self.floor * (1 - self.margin)))
+
+    @property
+    def undecided(self) -> bool:
+        return bool(self.data.seen[0]) or self.floor < self.best.value[0] - kernels.SLACK
+
+    def _advance(self, stop: float) -> bool:
+        while self.place is not None and self.nodes < stop:
+            self._examine(*self.place)
+            self.best.counters[kernels.NODES] += 1
+        return self.place is None
+
+    def _settle(self) -> None:
+        """Do nothing: after an interrupt no set is waiting."""
+
+    def _examine(self, size: int, before: tuple[int, ...], i: int, j: int) -> None:
+        """Compare the sets of one tile, and move to the next place."""
+        level = self._level = self._level or self._project(size, before)
+        count = len(level.Z)
+        i = max(i, int(level.size > 2))
+        stop = min(i + max(64, _PANEL // count), count) if level.size > 2 else 1
+        j = max(i, j, int(level.size > 1))
+        if self._panel is None:
+            panel = level.Z[i:stop] @ level.Z.T
+            if level.size > 2:
+                self._compare_pairs(level, panel, i)
+            self._panel = panel
+        self._compare_tile(level, self._panel, i, j)
+        if level.size > 1 and j + _ROWS < count:
+            self.place = size, before, i, j + _ROWS
+            return
+        self._panel = None
+        if level.size > 2 and stop < count:
+            self.place = size, before, stop, stop
+            return
+        self._level, following = None, _next_set(before, len(self.free) - 3)
+        if following is not None:
+            self.place = size, following, 0, 0
+        else:
+            self.place = _first_place(size + 1) if size < self.most else None
+
+    def _project(self, size: int, before: tuple[int, ...]) -> _Level:
+        """Project the columns that follow the columns `before` off these; sets have `size` columns."""
+        data, features, chosen = self.data, self.free, self.free[list(before)]
+        if before:
+            seen = np.zeros(2)
+            data = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy(), seen=seen)
+            kernels.project_all(data, chosen)
+            self._refine(data, chosen)
+            features = features[before[-1] + 1 :]
+            features = features[data.X[features].any(axis=1)]
+        Z, own, unit = data.X[features], data.own, data.exact.unit
+        w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] + unit.root) / 3)
+        Z = np.vstack([np.zeros(Z.shape[1]), Z])
+        most = min(3, size, len(features))
+        return _Level(chosen, np.append(-1, features), Z, data.y, Z @ data.y, w, most)
+
+    def _refine(self, data: kernels.SubsetData, before: IndexArray) -> None:
+        """Compute the columns again that lost many digits when they were projected, or whose span is open."""
+        lost = (data.own[:-1] > _ROUGH) | ((data.own[:-1] == 0) & bool(data.seen[0]))
+        data.seen[0] = 0
+        for j in np.flatnonzero(lost):
+            e = self._direction(before, int(j))
+            if e is not None:
+                data.X[j], data.own[j] = e, e.any()
+            elif data.own[j] == 0:
+                self.data.seen[0] = 1
+
+    def _need(self, level: _Level) -> float:
+        """Return the decrease of ‖y‖² that makes a set of the level better than the best set."""
+        return float(level.y @ level.y - self.best.value[0]) + kernels.SLACK
+
+    def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
+        """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
+        rows = level.Z[j : j + _ROWS] if level.size > 1 else level.Z[:1]
+        need, count = self._need(level), len(level.Z)
+        found: dict[int, IndexArray] = {}
+
+        def compare(start: int, stop: int) -> None:
+            T, out = rows @ level.Z[j + start : j + stop].T, np.empty((_WIDTH, 3), np.intp)
+            places = i, j, j + start
+            while (size := triples(T, panel, level.c, level.w, places, need, out)) > len(out):
+                out = np.empty((size, 3), np.intp)
+            found[start] = out[:size]
+
+        with workers(6.0 * len(panel) * len(rows) * (count - j)) as threads:
+            spread_chunks(compare, count - j, _WIDTH, threads)
+        sets = np.concatenate([found[start] for start in sorted(found)])
+        self._compare(level, sets[:, 3 - level.size :])
+
+    def _compare_pairs(self, level: _Level, panel: FloatArray, i: int) -> None:
+        """Compare the sets with a nearly dependent pair (a, b), where a is in the panel and a < b."""
+        if level.size < 3:
+            return
+        close = 1 - panel**2 <= 2 * NEAR * BOUND * (level.w[i : i + len(panel), None] + level.w)
+        sets = [np.empty((0, 3), np.intp)]
+        for a, b in np.argwhere(close) + np.array([i, 0]):
+            if not 0 < a < b:
+                continue
+            e = self._direction(np.append(level.before, level.features[a]), level.features[b])
+            if e is None:
+                self.data.seen[0] = 1
+            elif e.any():
+                third = _third(level, level.w[a], panel[a - i], level.c[a], e, self._need(level))
+                third = third[(third > 0) & (third != a) & (third != b)]
+                sets.append(np.stack([0 * third + a, third, 0 * third + b], axis=1))
+        self._compare(level, np.concatenate(sets))
+
+    def _compare(self, level: _Level, sets: IndexArray) -> None:
+        """Compare sets of columns of the level by projection, or exactly where rounding leaves them open."""
+        sets = np.column_stack([np.tile(level.before, (len(sets), 1)), level.features[sets]])
+        sets = sets[kernels.compare(self.data, self.best, sets)]
+        for part in blocks(len(sets), 4.0 * self.problem.n):
+            self._compare_exactly(sets[part])
+
+    def _compare_exactly(self, sets: IndexArray) -> None:
+        """Compare sets of features that rounding leaves open."""
+        forced = np.append(self.start.forced, self.problem.removed)
+        features, places = np.unique(sets, return_inverse=True)
+        data = original_columns(self.problem, np.append(features, forced))
+        if data is None:
+            self.data.seen[0] = 1
+            return
+        fixed = np.arange(len(features), data.shape[1] - 1)
+        places = np.column_stack([np.tile(fixed, (len(sets), 1)), places.reshape(sets.shape)])
+        exponents = np.frexp(np.linalg.norm(data, axis=0))[1]
+        unit = np.ldexp(data, -exponents)  # without rounding
+        columns, scale = np.moveaxis(unit[:, places], 1, 0), np.ldexp(self.problem.y_norm, -exponents[-1])
+        least = least_residuals(columns[:, :, :-1], columns[:, :, -1], unit[:, -1]) / scale**2
+        for J in places[least <= self.best.value[0] + _MARGIN]:
+            r = exact_residual(data[:, J], data[:, -1])
+            self.floor = min(self.floor, float(r @ r) / self.problem.y_norm**2)
+
+    def _direction(self, before: IndexArray, j: int) -> FloatArray | None:
+        """Return P^⊥X_j/‖P^⊥X_j‖, or zeros, computed exactly; P^⊥ projects off forced and other columns."""
+        removed = np.concatenate([self.start.forced, self.problem.removed, before, [j]]).astype(np.intp)
+        data = original_columns(self.problem, removed)
+        if data is None:
+            return None
+        r = exact_residual(data[:, :-2], data[:, -2])
+        return r / (np.linalg.norm(r) or 1)
+
+
+def _third(level: _Level, w: float, g: FloatArray, c: float, e: FloatArray, need: float) -> IndexArray:
+    """Return the columns that, with a column a and a unit vector e ⟂ a, may reduce ‖y‖² by more than `need`.
+
+    w, g, c : w_a, the products of a with all columns, and its product with y. The test is that of `triples`,
+    where L = 1 for e.
+    """
+    rho, c_e, N, a = level.Z @ e, e @ level.y, need - c * c, level.c - c * g
+    f = (N * rho - 2 * c_e * a) * rho + (c_e**2 - N) * (1 - g**2) + a**2
+    return np.flatnonzero(f > -BOUND * (2 * w + level.w))
+
+
+def _first_place(size: int) -> _Place:
+    """Return the first place of the sets of this size."""
+    return size, tuple(range(size - 3)), 0, 0
+
+
+def _next_set(places: tuple[int, ...], stop: int) -> tuple[int, ...] | None:
+    """Return the next increasing tuple of places before `stop`, in lexicographic order, or None."""
+    for t in reversed(range(len(places))):
+        first = places[t] + 1
+        if first + len(places) - t <= stop:
+            return *places[:t], *range(first, first + len(places) - t)
+    return None
