@@ -241,11 +241,9 @@ CASES: tuple[Case, ...] = (
         )
         for d, k in ((40, 10), (100, 5))
     ),
-    Case(
-        "generated features", designs.generated, {"n": 200, "d": 100, "k": 3}, {"n": 30, "d": 12, "k": 2}
-    ).with_jobs(
+    Case("formulas", designs.formulas, {"n": 200, "d": 100, "k": 3}, {"n": 30, "d": 12, "k": 2}).with_jobs(
         job(
-            "generated/100-3",
+            "formulas/100-3",
             "best three of 100 generated features",
             entrants.our_best_subset,
             partial(checks.best_subset, other=entrants.torch_sisso),
@@ -297,8 +295,8 @@ MEASURES: tuple[Measure, ...] = (
             ("best-subset", "half_noise", {}, 200, 60, 15, 10.0),
             ("best-subset", "half_noise", {}, 200, 200, 5, 60.0),
             ("best-subset", "half_noise", {}, 100, 500, 3, 10.0),
-            ("generated", "generated", {}, 200, 20_000, 2, 30.0),
-            ("generated", "generated", {}, 200, 20_000, 3, 300.0),
+            ("formulas", "formulas", {}, 200, 20_000, 2, 30.0),
+            ("formulas", "formulas", {}, 200, 20_000, 3, 300.0),
             ("subset", "frontier_instance", {}, 3000, 1000, 10, 10.0),
             ("subset", "frontier_instance", {}, 2000, 1000, 10, 10.0),
             *(

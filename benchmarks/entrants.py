@@ -168,7 +168,7 @@ def abess_subset(data: Data) -> Any:
     return LinearRegression(support_size=data.k, fit_intercept=False).fit(data.X, data.y)
 
 
-@entrant("TorchSISSO", "generated", needs="TorchSisso")
+@entrant("TorchSISSO", "formulas", needs="TorchSisso")
 def torch_sisso(data: Data) -> Any:
     """Compare all sets of k of 33·k features. The package needs PyTorch, in an environment of its own."""
     import torch

@@ -1,4 +1,4 @@
-"""The comparison of all sets of thousands of columns, against exact arithmetic and against the other searches."""
+"""The comparison of all sets of many columns, against exact arithmetic and the depth-first search."""
 
 import itertools
 import pickle
@@ -12,6 +12,7 @@ from sparselin._kernels import triples as kernels
 from sparselin.guarantees import _dependence, _enumeration
 from sparselin.guarantees import best_subset as module
 from sparselin.parallel import threads
+from sparselin.problem.errors import eps_of
 
 TIE = 1e-9  # of ‖y‖²
 
@@ -40,7 +41,7 @@ def exact_least(X, y, k, intercept, forced=()):
 
 
 def judge(X, y, k, intercept, forced=()):
-    """The result is optimal, or a better set has the direction of rounding errors, and its value is the bound."""
+    """The result is optimal, or a set with the direction of rounding errors is better and gives the bound."""
     found = sl.best_subset(X, y, k, intercept=intercept, forced=forced)
     least, size = exact_least(X, y, k, intercept, forced), float(y @ y)
     assert found.lower_bound <= least + 1e-12 * size
@@ -212,5 +213,5 @@ def test_the_bound_on_residuals_of_nearly_dependent_columns(rng):
         r = _dependence.exact_residual(A[i], y)
         exact = r @ r - (e @ r) ** 2 / (e @ e)
         assert 0 <= least[i] <= exact * (1 + 1e-12)
-        if np.finfo(np.longdouble).eps < 1e-18:
+        if eps_of(np.longdouble) < 1e-18:
             assert least[i] > 0.8 * exact

@@ -16,7 +16,7 @@ import numpy as np
 from sparselin._kernels.dependence import DependenceTest, Unit
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS, SAFETY
+from sparselin.problem.errors import EPS, SAFETY, eps_of
 from sparselin.results import FloatArray, IndexArray
 
 
@@ -102,7 +102,7 @@ def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
     terms = A.astype(np.longdouble) * gamma.mT
     r = np.asarray(b - terms.sum(axis=2), np.float64)
     size, n = 1 + np.abs(gamma).sum(axis=(1, 2)), len(y)
-    error = A.shape[2] * float(np.finfo(np.longdouble).eps) * size  # p + 1 roundings of at most eps/2 each
+    error = A.shape[2] * eps_of(np.longdouble) * size  # p + 1 roundings of at most eps/2 each
     error += SAFETY * np.sqrt(n) * EPS / np.linalg.svd(R, compute_uv=False)[:, -1] * np.linalg.norm(r, axis=1)
     both = np.stack([r, np.broadcast_to(y, r.shape)], axis=2)
     for _ in range(2):

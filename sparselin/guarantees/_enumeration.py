@@ -168,14 +168,14 @@ class Enumeration(Tree):
             elif data.own[j] == 0:
                 self.data.seen[0] = 1
 
-    def _need(self, level: _Level) -> float:
+    def _goal(self, level: _Level) -> float:
         """Return the decrease of ‖y‖² that makes a set of the level better than the best set."""
         return float(level.y @ level.y - self.best.value[0]) + kernels.SLACK
 
     def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
         """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
         rows = level.Z[j : j + _ROWS] if level.size > 1 else level.Z[:1]
-        need, count = self._need(level), len(level.Z)
+        need, count = self._goal(level), len(level.Z)
         found: dict[int, IndexArray] = {}
 
         def compare(start: int, stop: int) -> None:
@@ -203,7 +203,7 @@ class Enumeration(Tree):
             if e is None:
                 self.data.seen[0] = 1
             elif e.any():
-                third = _third(level, level.w[a], panel[a - i], level.c[a], e, self._need(level))
+                third = _third(level, level.w[a], panel[a - i], level.c[a], e, self._goal(level))
                 third = third[(third > 0) & (third != a) & (third != b)]
                 sets.append(np.stack([0 * third + a, third, 0 * third + b], axis=1))
         self._compare(level, np.concatenate(sets))
