@@ -21,6 +21,7 @@ TIE = 1e-9  # of ‖y‖²
 def small(monkeypatch):
     """All problems with n ≤ d are enumerated, in tiles of few columns."""
     monkeypatch.setattr(module, "_MANY", 0)
+    monkeypatch.setattr(_enumeration, "_PANEL", 110)
     monkeypatch.setattr(_enumeration, "_ROWS", 6)
     monkeypatch.setattr(_enumeration, "_WIDTH", 7)
 
@@ -132,6 +133,27 @@ def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
         assert sorted(found.support.tolist()) == sorted(other.support.tolist())
         np.testing.assert_allclose(found.coef, other.coef, rtol=1e-4 if dtype == np.float32 else 1e-9)
         assert found.lower_bound == pytest.approx(other.lower_bound, rel=1e-8)
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 9), (2, 20), (3, 3), (3, 20), (4, 4), (4, 12), (5, 9)])
+def test_each_set_is_compared_once(k, d, monkeypatch, rng):
+    """Every set is reported if the best set is to be improved by less than nothing."""
+    compared, compare = [], _enumeration.kernels.compare
+    monkeypatch.setattr(_enumeration.Enumeration, "_goal", lambda self, level: -1.0)
+    monkeypatch.setattr(_enumeration.kernels, "compare", lambda data, best, sets:
+                        compared.extend(map(frozenset, sets.tolist())) or compare(data, best, sets))  # fmt: skip
+    assert sl.best_subset(rng.standard_normal((8, d)), rng.standard_normal(8), k).optimal
+    sizes = range(min(2, k), k + 1)
+    expected = [frozenset(S) for size in sizes for S in itertools.combinations(range(d), size)]
+    assert len(compared) == len(expected)
+    assert set(compared) == set(expected)
+
+
+def test_weights_leave_sums_open(cold, rng):
+    """The products with √weight are rounded, so that a + b is no longer the sum of the columns."""
+    X = sums(rng, 14, 15)
+    found = sl.best_subset(X, rng.standard_normal(14), 3, sample_weight=rng.uniform(0.5, 2, 14))
+    assert (found.status, found.lower_bound) == (sl.Status.BEYOND_PRECISION, 0)
 
 
 def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):

@@ -11,7 +11,7 @@ so far, which would make all sets that contain it seem better.
 reported sets are compared by projection (`remainder`). If rounding leaves open whether a column of the set is
 in the span of the others, the residual of y is computed exactly from the data (`exact_residual`). A pair of
 columns that is nearly dependent would be reported with every third column. So the direction in which its
-second column leaves the first one is computed exactly, and takes the place of the second column (`_pair`).
+second column leaves the first one is computed exactly, and takes the place of the second column (`_compare_pairs`).
 Generated features have many such sets: a, b and a + b, or (a·b)·c and a·(b·c).
 """
 
@@ -120,7 +120,7 @@ class Enumeration(Tree):
         level = self._level = self._level or self._project(size, before)
         count = len(level.Z)
         i = max(i, int(level.size > 2))
-        stop = min(i + max(64, _PANEL // count), count) if level.size > 2 else 1
+        stop = min(i + max(1, _PANEL // count), count) if level.size > 2 else 1
         j = max(i, j, int(level.size > 1))
         if self._panel is None:
             panel = level.Z[i:stop] @ level.Z.T
