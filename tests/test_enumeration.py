@@ -135,18 +135,79 @@ def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
         assert found.lower_bound == pytest.approx(other.lower_bound, rel=1e-8)
 
 
-@pytest.mark.parametrize(("k", "d"), [(1, 9), (2, 20), (3, 3), (3, 20), (4, 4), (4, 12), (5, 9)])
+@pytest.mark.parametrize(("k", "d"), [(1, 9), (2, 20), (3, 4), (3, 20), (4, 5), (4, 12), (5, 9)])
 def test_each_set_is_compared_once(k, d, monkeypatch, rng):
     """Every set is reported if the best set is to be improved by less than nothing."""
     compared, compare = [], _enumeration.kernels.compare
     monkeypatch.setattr(_enumeration.Enumeration, "_goal", lambda self, level: -1.0)
-    monkeypatch.setattr(_enumeration.kernels, "compare", lambda data, best, sets:
-                        compared.extend(map(frozenset, sets.tolist())) or compare(data, best, sets))  # fmt: skip
-    assert sl.best_subset(rng.standard_normal((8, d)), rng.standard_normal(8), k).optimal
+
+    def note(data, best, sets):
+        compared.extend(map(frozenset, sets.tolist()))
+        return compare(data, best, sets)
+
+    monkeypatch.setattr(_enumeration.kernels, "compare", note)
+    n = min(d, 8)
+    assert sl.best_subset(rng.standard_normal((n, d)), rng.standard_normal(n), k).optimal
     sizes = range(min(2, k), k + 1)
     expected = [frozenset(S) for size in sizes for S in itertools.combinations(range(d), size)]
     assert len(compared) == len(expected)
     assert set(compared) == set(expected)
+
+
+@pytest.mark.parametrize("forced", [[0, 1], [2, 0, 1]])
+def test_forced_columns_that_are_equal_to_rounding(forced, cold):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((7, 8)), rng.standard_normal(7)
+        X[:, 1] = X[:, 0] * 3.3
+        for k in range(len(forced), 6):
+            judge(X, y, k, bool(seed % 2), forced)
+
+
+def test_equal_columns_before_the_last_three(cold):
+    """The first pair of five columns differs by rounding, in a direction that y has."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((9, 10))
+        X[:, 1] = X[:, 0] * (1 + 2.0**-52 * rng.integers(0, 2, 9))
+        e = _dependence.exact_residual(X[:, :1], X[:, 1])
+        y = 6 * X[:, 0] + e / np.linalg.norm(e) + 0.3 * (X[:, 4] - X[:, 6] + 0.7 * X[:, 8])
+        judge(X, y + 0.01 * rng.standard_normal(9), 5, False)
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("forced", [[], [0]])
+def test_weights_and_a_nearly_equal_pair(gap, forced, cold):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, E = rng.standard_normal((10, 12)), rng.standard_normal(10)
+        X[:, 1], weight = X[:, 0] + gap * E, rng.uniform(0.5, 2, 10)
+        y = 4 * E + X[:, 5] + 0.1 * rng.standard_normal(10)
+        found = sl.best_subset(X, y, 3, forced=forced, sample_weight=weight)
+        root = np.sqrt(weight)
+        least = exact_least(X * root[:, None], y * root, 3, False, forced)
+        assert found.lower_bound <= least * (1 + 1e-3)
+        assert found.optimal == (gap > 1e-10 or bool(forced)) or found.status is sl.Status.BEYOND_PRECISION
+        if gap == 1e-5:
+            assert found.optimal
+
+
+def test_a_response_near_the_forced_column_reports_few_sets(cold, monkeypatch, rng):
+    reported = []
+    monkeypatch.setattr(
+        _enumeration, "triples", lambda *given: reported.append(kernels.triples(*given)) or reported[-1]
+    )
+    X = np.column_stack([np.ones(50), rng.standard_normal((50, 60))])
+    assert sl.best_subset(X, 3e5 + rng.standard_normal(50), 4, forced=[0]).optimal
+    assert sum(reported) < 1000
+
+
+def test_a_flood_of_equal_sets_proves_nothing(cold, monkeypatch, rng):
+    """All columns are in a space of three dimensions, so that all sets of three are equal."""
+    monkeypatch.setattr(_enumeration, "_FLOOD", 10)
+    X = rng.standard_normal((9, 3)) @ rng.standard_normal((3, 30))
+    found = sl.best_subset(X, rng.standard_normal(9), 3)
+    assert (found.status, found.lower_bound) == (sl.Status.BEYOND_PRECISION, 0)
 
 
 def test_weights_leave_sums_open(cold, rng):

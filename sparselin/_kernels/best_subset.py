@@ -199,15 +199,14 @@ def compare(data, state, sets):
     """Compare sets (m, size) with the best set by projection; return a mask of the sets that are left open.
 
     Rounding leaves a set open if it does not show whether a column is in the span of the others.
-    `data.seen` keeps its first entry.
     """
-    before, unclear = data.seen[0], np.zeros(len(sets), np.bool_)
+    unclear = np.zeros(len(sets), np.bool_)
     for i in range(len(sets)):
         data.seen[0] = 0
         copy(sets[i], state.inside)
         _project(data, state, sets.shape[1])
         unclear[i] = data.seen[0] > 0
-    data.seen[0] = before
+    data.seen[0] = 0
     return unclear
 
 

@@ -37,8 +37,8 @@ def triples(T, P, c, w, starts, need, out):
     c, w : the products of all columns with y, and their w_j + w_y/3.
     out : (m, 3), filled with the sets.
 
-    Returns the number of the sets; `out` has only the first m of them. A pair (i, j) with
-    L_j ≤ NEAR·BOUND·(w_i + w_j) is left out.
+    Returns the number of the sets; `out` has only the first m of them. A set of three is left out if the
+    bound is met by two of its columns: L_j ≤ NEAR·BOUND·(w_i + w_j).
     """
     (i0, j0, l0), (rows, width) = starts, T.shape
     a, squares, L, terms = np.empty(width), np.empty(width), np.empty(width), np.empty((4, 5))
@@ -67,6 +67,7 @@ def triples(T, P, c, w, starts, need, out):
                     if i > 0 and (L[l] <= NEAR * BOUND * (w[i] + w[l0 + l]) or 1 - T[j + r, l] ** 2 <= near):
                         continue
                     product, share, cross, rise, level = terms[r]
+                    level *= (w[i] + w[j0 + j + r] + w[l0 + l]) / (w[i] + w[j0 + j + r] + worst)
                     rho = T[j + r, l] - product * g[l0 + l]
                     if (share * rho - cross * a[l]) * rho + rise * L[l] + squares[l] > level:
                         if found < len(out):
@@ -79,7 +80,7 @@ def triples(T, P, c, w, starts, need, out):
 def _fill(terms, i, j, g, c, w, need, worst):
     """Fill x_iᵀx_j, N/L_j, 2a_j/L_j, a_j²/L_j − N and −48W/L_j; return whether the pair (i, j) counts."""
     a, height, N = c[j] - c[i] * g[j], 1 - g[j] * g[j], need - c[i] * c[i]
-    counts = (j > i or j == 0) and height > NEAR * BOUND * (w[i] + w[j])
+    counts = (j > i or j == 0) and (i == 0 or height > NEAR * BOUND * (w[i] + w[j]))
     terms[0], terms[1], terms[2] = g[j], N / height, 2 * a / height
     terms[3] = a * a / height - N
     terms[4] = -BOUND * (w[i] + w[j] + worst) / height if counts else np.inf

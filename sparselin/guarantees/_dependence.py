@@ -58,17 +58,14 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     return DependenceTest(unit, same, volumes, fixed)
 
 
-def original_columns(problem: Problem, J: IndexArray) -> FloatArray | None:
-    """Return the columns J without rounding errors, followed by y: (n, |J| + 1).
+def original_columns(origin: Problem, J: IndexArray) -> FloatArray | None:
+    """Return the columns J of a problem without scales, followed by y: (n, |J| + 1), without rounding errors.
 
-    Columns that were projected off others, and y, are replaced by the original ones, without scales. Returns
-    None if only rounded data exist, which is the case with weights.
+    Returns None if only rounded data exist, which is the case with weights.
     """
-    origin = problem.origin or problem
     ones = origin.design.ones
     if origin.is_multiplied and (ones is None or bool((ones != 1).any())):
         return None
-    origin = origin.without_scales()
     columns = origin.exact_columns(J)
     return None if columns is None else np.column_stack([columns, origin.double_y])
 
@@ -92,21 +89,23 @@ def exact_residual(A: FloatArray, b: FloatArray) -> FloatArray:
 def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
     """Return a lower bound on the squared residual of y (n,) on [A_i b_i], for A (m, n, p) and b (m, n).
 
-    The columns have lengths in [½, 1]. b may be in the span of A to rounding: let γ be computed coefficients
-    of b on A. Then P_A^⊥b = P_A^⊥r for r = b − Aγ, and r is computed with the precision of `np.longdouble`.
-    A relative error t of P_A^⊥r changes the cosine of its angle with P_A^⊥y by at most 2t. The bound is 0 if
-    nothing is known, for example where `longdouble` is no longer than float64.
+    The columns and y have lengths in [½, 1]. b may be in the span of A to rounding: let γ be computed
+    coefficients of b on A. Then P_A^⊥b = P_A^⊥r for r = b − Aγ, and r is computed with the precision of
+    `np.longdouble`. A relative error t of P_A^⊥r or of P_A^⊥y changes the cosine of their angle by at most
+    2t. The bound is 0 if nothing is known, for example where `longdouble` is no longer than float64.
     """
     Q, R = np.linalg.qr(A)
     gamma = np.linalg.pinv(R) @ (Q.mT @ b[:, :, None])
     terms = A.astype(np.longdouble) * gamma.mT
     r = np.asarray(b - terms.sum(axis=2), np.float64)
-    size, n = 1 + np.abs(gamma).sum(axis=(1, 2)), len(y)
-    error = A.shape[2] * eps_of(np.longdouble) * size  # p + 1 roundings of at most eps/2 each
-    error += SAFETY * np.sqrt(n) * EPS / np.linalg.svd(R, compute_uv=False)[:, -1] * np.linalg.norm(r, axis=1)
+    shift = SAFETY * np.sqrt(len(y)) * EPS / np.linalg.svd(R, compute_uv=False)[:, -1]
+    # r has p + 1 roundings of at most half of eps
+    error = A.shape[2] * eps_of(np.longdouble) * (1 + np.abs(gamma).sum(axis=(1, 2)))
+    error += shift * np.linalg.norm(r, axis=1)
     both = np.stack([r, np.broadcast_to(y, r.shape)], axis=2)
     for _ in range(2):
         both = both - Q @ (Q.mT @ both)
     lengths = np.linalg.norm(both, axis=1)
-    cosine = abs(np.prod(both, axis=2).sum(axis=1)) / lengths.prod(axis=1) + 2 * error / lengths[:, 0]
-    return np.where(cosine < 1, lengths[:, 1] ** 2 * (1 - cosine**2), 0)
+    cosine = abs(np.prod(both, axis=2).sum(axis=1)) / lengths.prod(axis=1)
+    cosine += 2 * error / lengths[:, 0] + 2 * shift / lengths[:, 1]
+    return np.where(cosine < 1, np.maximum(0, lengths[:, 1] - shift) ** 2 * (1 - cosine**2), 0)

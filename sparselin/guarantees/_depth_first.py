@@ -136,7 +136,7 @@ class Tree:
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
         self.problem = problem
         self.start = start = Start(problem, k, forced)
-        self.data, self.stack = project_data(start), kernels.empty_stack(max(1, m - 1), d)
+        self.data, self.stack = project_data(start, start.forced), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.SubsetSearch(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
             np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
@@ -238,12 +238,12 @@ class Tree:
         """Return None: this search stores no vectors from which a certificate could prove its bounds."""
 
 
-def project_data(start: Start) -> kernels.SubsetData:
+def project_data(start: Start, forced: IndexArray) -> kernels.SubsetData:
     """Make the data of the search: project X and y off the forced columns, and scale the columns to length 1.
 
     Columns in the span of the forced columns are set to zero.
     """
-    forced, d = start.forced, start.problem.d
+    d = start.problem.d
     rows, y = np.array(start.X.T, order="C"), start.y.copy()
     exact = exactness(start.problem, np.arange(d))
     data = kernels.SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))

@@ -11,7 +11,7 @@ so far, which would make all sets that contain it seem better.
 reported sets are compared by projection (`remainder`). If rounding leaves open whether a column of the set is
 in the span of the others, the residual of y is computed exactly from the data (`exact_residual`). A pair of
 columns that is nearly dependent would be reported with every third column. So the direction in which its
-second column leaves the first one is computed exactly, and takes the place of the second column (`_compare_pairs`).
+second column leaves the first one is computed exactly, and takes the place of the second column.
 Generated features have many such sets: a, b and a + b, or (a·b)·c and a·(b·c).
 """
 
@@ -28,6 +28,7 @@ from sparselin.guarantees._dependence import exact_residual, least_residuals, or
 from sparselin.guarantees._depth_first import Start, Tree, project_data
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
+from sparselin.problem.errors import TINY
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 
@@ -37,6 +38,8 @@ _MARGIN = 1e-10
 _PANEL, _ROWS, _WIDTH = 2 * 10**7, 128, 512
 # Columns whose error is above this, in units of u, are projected exactly.
 _ROUGH = 1e3
+# With more sets than this that one call reports, the others are left out, and nothing is proved.
+_FLOOD = 10**6
 
 
 _Place: TypeAlias = tuple[int, tuple[int, ...], int, int]
@@ -47,8 +50,9 @@ class _Level(NamedTuple):
 
     before : the columns to which they may be added.
     features : (f + 1,) the features; the first entry stands for none, and its column is zero.
-    Z : (f + 1, n) the columns, by rows; y : (n,) the response.
+    Z : (f + 1, n) the columns, by rows; y : (n,) the response, projected and scaled likewise.
     c, w : their products with y, and the bounds on errors for `triples`.
+    square : the squared length of the response before it was scaled.
     size : the number of columns to add, at most three.
     """
 
@@ -58,6 +62,7 @@ class _Level(NamedTuple):
     y: FloatArray
     c: FloatArray
     w: FloatArray
+    square: float
     size: int
 
 
@@ -67,7 +72,7 @@ class Enumeration(Tree):
     free : the features that may be added to the forced ones.
     place : the number of columns in a set; the columns before the last three, as positions in `free`; the
         first column of the panel; and the first column of the tile. None at the end.
-    floor : the least exact value of the sets that rounding leaves open.
+    floor : the least exact value of the sets that rounding leaves open, or 0 if it is not known.
     """
 
     _first = 1
@@ -78,19 +83,19 @@ class Enumeration(Tree):
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         m = k - len(forced)
         self.problem, self.start = problem, Start(problem, k, forced)
-        self.data = project_data(self.start)
+        self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
+        self.data = self._project_off(project_data(self.start, forced[:0]), forced[:0], forced)
+        value = min(self.start.value, float(self.data.y @ self.data.y))
         self.best = kernels.SubsetSearch(
-            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([self.start.value]),
-            np.zeros(6, np.intp), np.empty(0, np.intp), np.empty((4, 0)),
+            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([value]), np.zeros(6, np.intp),
+            np.empty(0, np.intp), np.empty((4, 0)),
         )  # fmt: skip
-        if len(forced):
-            self._refine(self.data, np.empty(0, np.intp))
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
         free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
         # nearly equal columns become neighbours, and the tiles of good sets come first
         self.free = free[np.argsort(-abs(self.data.X[free] @ self.data.y), kind="stable")]
-        self.most, self.floor, self._level, self._panel = min(m, len(self.free)), math.inf, None, None
-        settled = self.most == 0 or self.start.value <= kernels.SLACK
+        self.most, self._level, self._panel = min(m, len(self.free)), None, None
+        settled = self.most == 0 or value <= kernels.SLACK
         self.place = None if settled else _first_place(min(2, self.most))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +103,7 @@ class Enumeration(Tree):
 
     @property
     def lower(self) -> float:
-        if self.data.seen[0] or self.place is not None:
+        if self.place is not None:
             return 0.0
         return max(0.0, min(float(self.best.value[0]) - self.margin, self.floor * (1 - self.margin)))
 
@@ -145,32 +150,41 @@ class Enumeration(Tree):
         """Project the columns that follow the columns `before` off these; sets have `size` columns."""
         data, features, chosen = self.data, self.free, self.free[list(before)]
         if before:
-            seen = np.zeros(2)
-            data = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy(), seen=seen)
-            kernels.project_all(data, chosen)
-            self._refine(data, chosen)
+            copies = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy())
+            data = self._project_off(copies, self.start.forced, chosen)
             features = features[before[-1] + 1 :]
             features = features[data.X[features].any(axis=1)]
-        Z, own, unit = data.X[features], data.own, data.exact.unit
-        w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] + unit.root) / 3)
-        Z = np.vstack([np.zeros(Z.shape[1]), Z])
-        most = min(3, size, len(features))
-        return _Level(chosen, np.append(-1, features), Z, data.y, Z @ data.y, w, most)
+        square, unit, own = float(data.y @ data.y), data.exact.unit, data.own
+        length = math.sqrt(square) or 1.0
+        Z, y = np.vstack([np.zeros(len(data.y)), data.X[features]]), data.y / length
+        w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] / length + unit.root) / 3)
+        most = min(3, size, len(features)) if square > kernels.SLACK else 0
+        return _Level(chosen, np.append(-1, features), Z, y, Z @ y, w, square, most)
 
-    def _refine(self, data: kernels.SubsetData, before: IndexArray) -> None:
-        """Compute the columns again that lost many digits when they were projected, or whose span is open."""
-        lost = (data.own[:-1] > _ROUGH) | ((data.own[:-1] == 0) & bool(data.seen[0]))
-        data.seen[0] = 0
-        for j in np.flatnonzero(lost):
-            e = self._direction(before, int(j))
-            if e is not None:
-                data.X[j], data.own[j] = e, e.any()
-            elif data.own[j] == 0:
-                self.data.seen[0] = 1
+    def _project_off(
+        self, data: kernels.SubsetData, fixed: IndexArray, chosen: IndexArray
+    ) -> kernels.SubsetData:
+        """Project the data, which are projected off `fixed` before, off the chosen columns, one by one.
+
+        Columns that lose many digits in a step, or whose span is open, are computed again exactly.
+        """
+        for t in range(len(chosen)):
+            members = kernels.project_all(data, chosen[t : t + 1])
+            lost = (data.own[:-1] > _ROUGH) | ((data.own[:-1] == 0) & bool(data.seen[0]))
+            data.seen[0] = 0
+            volume = data.volume + float(data.exact.volumes[members].sum())
+            data = data._replace(fixed=data.fixed + len(members), volume=volume)
+            for j in np.flatnonzero(lost):
+                e = self._direction(np.append(fixed, chosen[: t + 1]), int(j))
+                if e is not None:
+                    data.X[j], data.own[j] = e, e.any()
+                elif data.own[j] == 0:
+                    self.floor = 0.0
+        return data
 
     def _goal(self, level: _Level) -> float:
-        """Return the decrease of ‖y‖² that makes a set of the level better than the best set."""
-        return float(level.y @ level.y - self.best.value[0]) + kernels.SLACK
+        """Return the share of ‖y‖² by which a set of the level must reduce it, to be better than the best."""
+        return min(1.0, 1 - (float(self.best.value[0]) - kernels.SLACK) / (level.square or 1.0))
 
     def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
         """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
@@ -180,9 +194,13 @@ class Enumeration(Tree):
 
         def compare(start: int, stop: int) -> None:
             T, out = rows @ level.Z[j + start : j + stop].T, np.empty((_WIDTH, 3), np.intp)
-            places = i, j, j + start
-            while (size := triples(T, panel, level.c, level.w, places, need, out)) > len(out):
+            arguments = T, panel, level.c, level.w, (i, j, j + start), need
+            size = triples(*arguments, out)
+            if size > _FLOOD:
+                self.floor = 0.0
+            elif size > len(out):
                 out = np.empty((size, 3), np.intp)
+                triples(*arguments, out)
             found[start] = out[:size]
 
         with workers(6.0 * len(panel) * len(rows) * (count - j)) as threads:
@@ -192,21 +210,23 @@ class Enumeration(Tree):
 
     def _compare_pairs(self, level: _Level, panel: FloatArray, i: int) -> None:
         """Compare the sets with a nearly dependent pair (a, b), where a is in the panel and a < b."""
-        if level.size < 3:
-            return
-        close = 1 - panel**2 <= 2 * NEAR * BOUND * (level.w[i : i + len(panel), None] + level.w)
-        sets = [np.empty((0, 3), np.intp)]
-        for a, b in np.argwhere(close) + np.array([i, 0]):
-            if not 0 < a < b:
-                continue
-            e = self._direction(np.append(level.before, level.features[a]), level.features[b])
-            if e is None:
-                self.data.seen[0] = 1
-            elif e.any():
-                third = _third(level, level.w[a], panel[a - i], level.c[a], e, self._goal(level))
-                third = third[(third > 0) & (third != a) & (third != b)]
-                sets.append(np.stack([0 * third + a, third, 0 * third + b], axis=1))
-        self._compare(level, np.concatenate(sets))
+        near, given, w = 2 * NEAR * BOUND, np.append(self.start.forced, level.before), level.w
+        for a, g in enumerate(panel, i):
+            close = 1 - g**2 <= near * (w[a] + w)
+            for b in a + 1 + np.flatnonzero(close[a + 1 :]):
+                e, error = self._direction(np.append(given, level.features[a]), level.features[b]), w[a]
+                if e is None:  # the data are rounded
+                    e = level.Z[b] - g[b] * level.Z[a]
+                    e -= (e @ level.Z[a]) * level.Z[a]
+                    length = float(np.linalg.norm(e)) or TINY
+                    e, error = e / length, error + 2 * (w[a] + w[b]) / length
+                if error > 1:
+                    self.floor = 0.0
+                elif e.any():
+                    third = _third(level, error, g, level.c[a], e, self._goal(level))
+                    # of three nearly equal columns, only the pair of the first two counts
+                    third = third[(third > 0) & ((third > b) | ~close[third])]
+                    self._compare(level, np.stack([0 * third + a, third, 0 * third + b], axis=1))
 
     def _compare(self, level: _Level, sets: IndexArray) -> None:
         """Compare sets of columns of the level by projection, or exactly where rounding leaves them open."""
@@ -219,9 +239,9 @@ class Enumeration(Tree):
         """Compare sets of features that rounding leaves open."""
         forced = np.append(self.start.forced, self.problem.removed)
         features, places = np.unique(sets, return_inverse=True)
-        data = original_columns(self.problem, np.append(features, forced))
+        data = original_columns(self.origin, np.append(features, forced))
         if data is None:
-            self.data.seen[0] = 1
+            self.floor = 0.0
             return
         fixed = np.arange(len(features), data.shape[1] - 1)
         places = np.column_stack([np.tile(fixed, (len(sets), 1)), places.reshape(sets.shape)])
@@ -234,9 +254,9 @@ class Enumeration(Tree):
             self.floor = min(self.floor, float(r @ r) / self.problem.y_norm**2)
 
     def _direction(self, before: IndexArray, j: int) -> FloatArray | None:
-        """Return P^⊥X_j/‖P^⊥X_j‖, or zeros, computed exactly; P^⊥ projects off forced and other columns."""
-        removed = np.concatenate([self.start.forced, self.problem.removed, before, [j]]).astype(np.intp)
-        data = original_columns(self.problem, removed)
+        """Return P^⊥X_j/‖P^⊥X_j‖, or zeros, computed exactly, where P^⊥ projects off the columns `before`."""
+        removed = np.concatenate([self.problem.removed, before, [j]]).astype(np.intp)
+        data = original_columns(self.origin, removed)
         if data is None:
             return None
         r = exact_residual(data[:, :-2], data[:, -2])
