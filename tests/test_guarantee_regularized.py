@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from batches import FAMILY, batch
 from oracles import unit
-from ratios import independent_design, r2, ratio_by_definition, subsets
+from ratios import FAMILY, batch, independent_design, r2, ratio_by_definition, subsets
 
 import sparselin as sl
 
