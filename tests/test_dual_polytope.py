@@ -51,20 +51,6 @@ def test_the_projection_under_ties(design, share):
     assert_is_projection(X, v, lam, [], sl.project_dual(X, v, lam))
 
 
-def test_against_two_quadratic_programming_solvers(rng):
-    cp, quadprog = pytest.importorskip("cvxpy"), pytest.importorskip("quadprog")
-    X, v = rng.normal(size=(20, 40)), rng.normal(size=20)
-    lam = 0.4 * np.abs(X.T @ v).max()
-    ours = sl.project_dual(X, v, lam, forced=[5]).u
-    C = np.c_[X[:, 5], X, -X]
-    theirs = quadprog.solve_qp(np.eye(20), v, C, np.r_[0, np.full(80, -lam)], meq=1)[0]
-    np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.linalg.norm(v))
-    u = cp.Variable(20)
-    goal = cp.Minimize(cp.sum_squares(u - v))
-    cp.Problem(goal, [cp.norm_inf(X.T @ u) <= lam, X[:, 5] @ u == 0]).solve(solver=cp.CLARABEL)
-    np.testing.assert_allclose(ours, u.value, atol=1e-6)
-
-
 def exact_projection(X, v, lam, S):
     """u in rational arithmetic: of all active sets and signs those that satisfy the optimality conditions."""
     columns, v, lam = fractions(X.T), fractions(v), Fraction(float(lam))
@@ -144,26 +130,6 @@ def test_a_coefficient_that_is_zero_wrongly_is_noticed(monkeypatch, rng):
     monkeypatch.setattr(Candidates, "refine", dropped)
     assert_is_projection(X, v, lam, [], sl.project_dual(X, v, lam))
     np.testing.assert_allclose(sl.project_dual(X, v, lam).u, right.u, rtol=1e-12)
-
-
-@given(SEEDS)
-def test_projecting_twice_and_projecting_an_inner_point(seed):
-    rng = np.random.default_rng(seed)
-    X, v = rng.normal(size=(8, 12)), rng.normal(size=8)
-    lam = 0.5 * np.abs(X.T @ v).max()
-    u = sl.project_dual(X, v, lam).u
-    np.testing.assert_allclose(sl.project_dual(X, u, lam).u, u, atol=1e-12)
-    inside = sl.project_dual(X, v, 3 * lam)
-    assert np.array_equal(inside.u, v)
-    assert not inside.coef.any()
-
-
-@given(SEEDS)
-def test_projections_do_not_move_points_apart(seed):
-    rng = np.random.default_rng(seed)
-    X, v, w = rng.normal(size=(8, 12)), rng.normal(size=8), rng.normal(size=8)
-    near = sl.project_dual(X, v, 1.0).u - sl.project_dual(X, w, 1.0).u
-    assert np.linalg.norm(near) <= np.linalg.norm(v - w) * (1 + 1e-12)
 
 
 def test_at_zero_it_is_the_residual_of_least_squares(rng):
