@@ -5,7 +5,6 @@ import pytest
 from exact_r2 import ExactR2, number
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import textbook_ols
 from refusals import refuses
 from spectral_oracles import (
     NUS,
@@ -255,17 +254,6 @@ class PlainSquareRoot:
         return np.array([0 if x in S else self.value(C, [*S, x]) - here for x in range(len(C))])
 
 
-def test_log_determinants_as_submodlib_takes_them(rng):
-    submodlib = pytest.importorskip("submodlib")
-    X = rng.standard_normal((40, 30)) / 6  # of several lengths: unit columns would be tied at the first step
-    for delta in (0.1, 1.0):
-        peer = submodlib.LogDeterminantFunction(n=30, mode="dense", lambdaVal=delta, sijs=X.T @ X)
-        picks = peer.maximize(budget=10, optimizer="LazyGreedy", show_progress=False)
-        found = greedy_maximize(X.T @ X, 10, SmoothedDifferentialEntropy(delta))
-        assert found.support.tolist() == [i for i, _ in picks]
-        assert found.gains * np.log(2) == pytest.approx([gain for _, gain in picks], abs=1e-5)
-
-
 @st.composite
 def near_copies(draw):
     """Few small integer columns many times, moved by about the root of eps, where eigenvalues are cut off."""
@@ -421,9 +409,3 @@ def test_all_features_of_wide_and_tall_designs(shape, rng):
         found = sl.forward_regression(X, y, shape[1], regularizer=f, nu=0.1)
         assert sorted(found.support.tolist()) == list(range(shape[1]))
         assert found.r2 == pytest.approx(r_squared(X, y, list(range(shape[1]))), abs=1e-9)
-
-
-def test_picks_equal_the_textbook_of_ols(rng):
-    X, y = rng.standard_normal((40, 20)), rng.standard_normal(40)
-    found = sl.forward_regression(X, y, 8, regularizer=SpectralVariance(), nu=1e-12)
-    assert found.support.tolist() == textbook_ols(X, y, 8)
