@@ -8,14 +8,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks import checks, designs, entrants, lassonet, measures, networks
-from benchmarks.checks import Check
-from benchmarks.contest import Case, Entrant, Goal, Job
+from benchmarks.contest import Case, Entrant, Goal, Job, Outcome
 from benchmarks.measures import Measure
 
 
-def job(key: str, title: str, ours: Entrant, check: Callable[[Entrant], Check], *goals: Goal) -> Job:
-    """Return a job; `check` makes the check of our entrant's answers."""
-    return Job(key, title, ours, goals, check(ours))
+def job(key: str, title: str, ours: Entrant, check: Callable[..., Outcome], *goals: Goal) -> Job:
+    """Return a job; check(ours, data, answers) judges our entrant's answers."""
+    return Job(key, title, ours, goals, partial(check, ours))
 
 
 def picks(
