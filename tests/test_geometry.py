@@ -38,20 +38,6 @@ def thick(ax, j, width):
             if line.get_color() == look(j)["color"] and line.get_linewidth() == width]  # fmt: skip
 
 
-def nearest(X, y, lam, S=()):
-    """The point of {‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0} nearest to y: the best projection onto any constraints."""
-    bounds = [(sign * x, lam) for x in X.T if x.any() for sign in (1.0, -1.0)]
-    rows, fits = [X[:, j] for j in S], []
-    for size in range(len(y) + 1):
-        for some in itertools.combinations(bounds, size):
-            A = np.array(rows + [a for a, _ in some]).reshape(-1, len(y))
-            b = np.array([0.0] * len(rows) + [level for _, level in some])
-            u = y - np.linalg.pinv(A) @ (A @ y - b)
-            if np.abs(A @ u - b).max(initial=0) <= 1e-9 and np.abs(u @ X).max() <= lam + 1e-9:
-                fits.append(u)
-    return min(fits, key=lambda u: np.linalg.norm(u - y))
-
-
 def distance_to_line(point, corners):
     starts, steps = corners[:-1], np.diff(corners, axis=0)
     share = np.clip(((point - starts) * steps).sum(axis=1) / (steps**2).sum(axis=1), 0, 1)
@@ -72,11 +58,11 @@ class TestDualPolytope:
         (X, y, S), ax = DESIGNS[case], shown(case)
         path, lam_star = labelled(ax, "path of u, knots"), sl.lambda_star(X, y, forced=S)
         knots = sl.lasso_path(X, y, forced=S).knots
-        assert_allclose(path, [nearest(X, y, max(lam, 1e-12), S) for lam in knots], atol=1e-9)
+        assert_allclose(path, [sl.project_dual(X, y, lam, forced=S).u for lam in knots], atol=1e-9)
         for share in (1.3, 0.83, 0.21):
-            assert distance_to_line(nearest(X, y, share * lam_star, S), path) <= 1e-9
+            assert distance_to_line(sl.project_dual(X, y, share * lam_star, forced=S).u, path) <= 1e-9
         (u,) = [points(line)[0] for line in ax.lines if line.get_marker() == "D"]
-        assert_allclose(u, nearest(X, y, lam_star / 2, S), atol=1e-9)
+        assert_allclose(u, sl.project_dual(X, y, lam_star / 2, forced=S).u, atol=1e-9)
 
     @pytest.mark.parametrize("case", DESIGNS)
     def test_the_faces_that_u_is_on_are_strong_and_those_of_the_features(self, case):

@@ -1,6 +1,5 @@
-"""Gradient descent on (w, θ) against coordinate descent, an interior point method and finite differences."""
+"""Gradient descent on (w, θ) against coordinate descent, the LASSO path and finite differences."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
@@ -29,15 +28,6 @@ def gaussian(seed, n=20, d=30):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X / np.linalg.norm(X, axis=0), rng.normal(size=n)
-
-
-def interior_point(X, y, lam, S=()):
-    """β of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁."""
-    beta, off = cp.Variable(X.shape[1]), np.setdiff1d(np.arange(X.shape[1]), S)
-    goal = 0.5 * cp.sum_squares(y - X @ beta) + lam * cp.norm1(beta[off])
-    exactly = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
-    cp.Problem(cp.Minimize(goal)).solve(solver="CLARABEL", **exactly)
-    return beta.value
 
 
 # The kernels
@@ -258,7 +248,7 @@ def test_eliminating_the_unpenalized_is_keeping_them(S):
     c = X.T @ residual(X, y, S)
     lam = 0.5 * np.abs(c).max()
     result = sl.hadamard_descent(X, y, lam, forced=S, tol=1e-10)
-    kept = interior_point(X, y, lam, S)
+    kept = sl.lasso_path(X, y, forced=S).at(lam)
     assert result.status is Status.COMPLETED
     assert objective(X, y, result.coef, lam, S) == pytest.approx(objective(X, y, kept, lam, S), rel=1e-9)
     assert np.abs(X[:, S].T @ (y - X @ result.coef)).max() <= 1e-12
