@@ -7,11 +7,7 @@ from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
 from oracles import unit
 from ratios import independent_design, r2, subsets
 from refusals import refuses
-from spectral_oracles import (
-    Table,
-    r_squared,
-    trap,
-)
+from spectral_oracles import Table, r_squared, trap
 
 import sparselin as sl
 from sparselin.linalg.elimination import eliminate as given_first

@@ -46,11 +46,7 @@ def test_a_failing_case_is_shrunk_and_reported():
     ("verdict", "check", "failure"),
     [
         (Verdict.HOLDS, lambda check: None, "'holds', but no case was checked"),
-        (
-            Verdict.HOLDS,
-            lambda check: check.refutes(True, "w"),
-            "'holds', but check.refutes has a witness",
-        ),
+        (Verdict.HOLDS, lambda check: check.refutes(True, "w"), "'holds', but check.refutes has a witness"),
         (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' needs a witness"),
         (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' needs a witness"),
         (

@@ -24,10 +24,7 @@ def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
         assert "toy" in verification.VerificationSettings().ensembles
         assert {
             task.study for task in promises.GuaranteeSettings(designs=20).tasks() if task.ensemble == "toy"
-        } == {
-            "check",
-            "ensembles",
-        }
+        } == {"check", "ensembles"}
         assert ensemble_names("toy", promises.families()) == ("toy",)
         line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
         invoke(*line, "--output", tmp_path)

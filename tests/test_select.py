@@ -201,10 +201,7 @@ def test_the_figure_shows_the_errors_and_the_sizes():
     curve = ax.lines[0]
     assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([2, 3, 4, 5], [8.5, 4.5, 3.5, 3.75])
     marks = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[2:]}
-    assert marks == {
-        "least error: 4": (4, 3.5),
-        "selected: 5": (5, 3.75),
-    }
+    assert marks == {"least error: 4": (4, 3.5), "selected: 5": (5, 3.75)}
     assert ax.lines[1].get_ydata()[0] == 4.0
 
 

@@ -370,10 +370,7 @@ def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
         (b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n", "'… (70,001 characters)"),
         (b"a,y\n1,2\n1_000,4\n", "'1_000'"),
         (b"a;y\n1,5;2\n1_0,5;2\n", "'1_0,5'"),
-        (
-            ",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300),
-            " in all)",
-        ),
+        (",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300), " in all)"),
         (b"n" * 200_000 + b",b," + b"n" * 200_000 + b"\n1,2,3\n", "'… (200,000 characters)"),
     ],
     ids=range(11),

@@ -18,10 +18,7 @@ VALUES = {
     "intercept": True, "standardize": True, "weights": WEIGHTS, "forced": (5,), "positive": True, "tol": 0.3,
 }  # fmt: skip
 # Intervals widen by the rounding of a Gram matrix, or of a factor.
-EPS = {
-    ("guarantee_bounds", "Gram"): 1e-3,
-    ("guarantee_bounds", "compressed"): 1e-3,
-}
+EPS = {("guarantee_bounds", "Gram"): 1e-3, ("guarantee_bounds", "compressed"): 1e-3}
 # An option that a function lacks is no keyword of it, whatever the data.
 CELLS = [(name, data, option) for name in SUPPORT for data in DATA for option in ("", *SUPPORT[name].options)]
 
