@@ -13,10 +13,13 @@ def stopping_methods(X, y, k):
     """The status and the number of picks of every method with `residual` or `tol`, by its name."""
     rows = np.sqrt(np.arange(1.0, len(y) + 1))
 
-    def batch(**rule):
-        found = batch_omp(X, np.column_stack([y] * 12), k, **rule)
-        assert len(set(found.status)) == 1
-        return found.status[0], int(found.n_selected[0])
+    def batch(D, count):
+        def by(**rule):
+            found = batch_omp(D, np.column_stack([y] * count), k, **rule)
+            assert len(set(found.status)) == 1
+            return found.status[0], int(found.n_selected[0])
+
+        return by
 
     def groups(residual=None, tol=None):
         levels = [level for level in (residual, tol and tol * np.linalg.norm(y)) if level is not None]
@@ -42,13 +45,9 @@ def stopping_methods(X, y, k):
         "weights": ended(sl.omp, X / rows[:, None], y / rows, sample_weight=rows**2),
         "gram": ended(sl.omp, sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None),
         "groups": groups,
-        "batch_omp": batch,
-        "one_by_one": lambda **rule: (lambda b: (b.status[0], int(b.n_selected[0])))(
-            batch_omp(X, y[:, None], k, **rule)
-        ),
-        "complex_batch": lambda **rule: (lambda b: (b.status[0], int(b.n_selected[0])))(
-            batch_omp(1j * X, y[:, None], k, **rule)
-        ),
+        "batch_omp": batch(X, 12),
+        "one_by_one": batch(X, 1),
+        "complex_batch": batch(1j * X, 1),
     }
 
 
