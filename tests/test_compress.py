@@ -210,21 +210,21 @@ def spoiled(how):
     return chunks
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ("nan", "has nan in column 2, row 17"),
-        ("inf", "has inf in y, row 3"),
-        ("weight", r"weight -1\.0 in row 5"),
-        ("weight nan", "weight nan in row 5"),
-        ("columns", "has 6 columns; the first chunk has 7"),
-        ("dtype", "has entries of dtype float32; the first chunk has float64"),
-        ("lacks", "lacks weights in a tuple with X"),
-        ("text", "must hold real numbers"),
-        ("short", "must have 1000 real numbers as y; got shape"),
-        ("vector", "must be a matrix"),
-    ],
-)
+BAD_CHUNKS = [
+    ("nan", "has nan in column 2, row 17"),
+    ("inf", "has inf in y, row 3"),
+    ("weight", r"weight -1\.0 in row 5"),
+    ("weight nan", "weight nan in row 5"),
+    ("columns", "has 6 columns; the first chunk has 7"),
+    ("dtype", "has entries of dtype float32; the first chunk has float64"),
+    ("lacks", "lacks weights in a tuple with X"),
+    ("text", "must hold real numbers"),
+    ("short", "must have 1000 real numbers as y; got shape"),
+    ("vector", "must be a matrix"),
+]
+
+
+@pytest.mark.parametrize(("how", "message"), BAD_CHUNKS)
 def test_a_bad_chunk_is_named_and_what_was_done_stays(how, message):
     X, y, w = DATA
     chunks = spoiled(how)
@@ -253,22 +253,22 @@ def test_a_source_that_fails_and_sources_without_rows():
     refuses("weights must be positive", sl.compress, [(X, y, 0 * y)])
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"y": 9}, ValueError, "y"),
-        ({"y": None}, ValueError, "y must name a column"),
-        ({"y": 1, "weights": 1}, ValueError, "same column"),
-        ({"y": 1, "forced": [1]}, ValueError, "forced must be features"),
-        ({"y": 1, "on_bad": "ignore"}, ValueError, "on_bad"),
-        ({"y": 1, "held_out": 1}, ValueError, "held_out"),
-        ({"y": 1, "memory": 1000}, ValueError, "memory must be at least"),
-        ({"y": 1, "memory": 2.0**30}, TypeError, "memory must be an integer"),
-        ({"y": np.ones(3)}, ValueError, r"shape \(3000,\)"),
-        ({"weights": np.ones(N), "y": 1}, ValueError, "y as an array too"),
-        ({"y": 1, "columns": [1]}, ValueError, "must have a column besides"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ({"y": 9}, ValueError, "y"),
+    ({"y": None}, ValueError, "y must name a column"),
+    ({"y": 1, "weights": 1}, ValueError, "same column"),
+    ({"y": 1, "forced": [1]}, ValueError, "forced must be features"),
+    ({"y": 1, "on_bad": "ignore"}, ValueError, "on_bad"),
+    ({"y": 1, "held_out": 1}, ValueError, "held_out"),
+    ({"y": 1, "memory": 1000}, ValueError, "memory must be at least"),
+    ({"y": 1, "memory": 2.0**30}, TypeError, "memory must be an integer"),
+    ({"y": np.ones(3)}, ValueError, r"shape \(3000,\)"),
+    ({"weights": np.ones(N), "y": 1}, ValueError, "y as an array too"),
+    ({"y": 1, "columns": [1]}, ValueError, "must have a column besides"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), BAD_ARGUMENTS)
 def test_arguments(options, error, message):
     refuses(message, sl.compress, DATA[0], error=error, **options)
 

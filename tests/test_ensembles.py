@@ -266,37 +266,37 @@ def test_sizes_below_one_are_refused(name):
     refuses(r"n must be an integer; got 2.5", make, 2.5, 5, error=TypeError)
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("ar1", {"rho": 1.0}, r"rho must be in \(−1, 1\); got 1.0"),
-        ("ar1", {"rho": float("nan")}, r"rho must be finite; got nan"),
-        ("equicorrelated", {"rho": -0.1}, r"rho must be in \[0, 1\); got -0.1"),
-        ("partial_dft", {"oversampling": 0.5}, r"oversampling must be at least 1; got 0.5"),
-        ("ill_conditioned", {"kappa": 0.5}, r"kappa must be in \[1, 1e14\]; got 0.5"),
-        ("ill_conditioned", {"kappa": 1e15}, r"kappa must be in \[1, 1e14\]; got 1000000000000000.0"),
-        ("heavy_tails", {"df": 0.9}, r"df must be at least 1; got 0.9"),
-        ("heavy_tails", {"df": np.inf}, r"df must be finite; got inf"),
-        ("sparse_signal", {"k": 6}, r"k must be in 1..5; got 6"),
-        ("sparse_signal", {"snr": 0}, r"snr must be at least 1e-100; got 0"),
-        ("sparse_signal", {"snr": 1e-320}, r"snr must be at least 1e-100; got 1e-320"),
-    ],
-)
+OUT_OF_RANGE = [
+    ("ar1", {"rho": 1.0}, r"rho must be in \(−1, 1\); got 1.0"),
+    ("ar1", {"rho": float("nan")}, r"rho must be finite; got nan"),
+    ("equicorrelated", {"rho": -0.1}, r"rho must be in \[0, 1\); got -0.1"),
+    ("partial_dft", {"oversampling": 0.5}, r"oversampling must be at least 1; got 0.5"),
+    ("ill_conditioned", {"kappa": 0.5}, r"kappa must be in \[1, 1e14\]; got 0.5"),
+    ("ill_conditioned", {"kappa": 1e15}, r"kappa must be in \[1, 1e14\]; got 1000000000000000.0"),
+    ("heavy_tails", {"df": 0.9}, r"df must be at least 1; got 0.9"),
+    ("heavy_tails", {"df": np.inf}, r"df must be finite; got inf"),
+    ("sparse_signal", {"k": 6}, r"k must be in 1..5; got 6"),
+    ("sparse_signal", {"snr": 0}, r"snr must be at least 1e-100; got 0"),
+    ("sparse_signal", {"snr": 1e-320}, r"snr must be at least 1e-100; got 1e-320"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), OUT_OF_RANGE)
 def test_parameters_out_of_range_are_refused(name, arguments, message):
     refuses(message, getattr(ensembles, name), 5, 5, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [
-        ("ar1", "rho"),
-        ("equicorrelated", "rho"),
-        ("partial_dft", "oversampling"),
-        ("ill_conditioned", "kappa"),
-        ("heavy_tails", "df"),
-        ("sparse_signal", "snr"),
-    ],
-)
+PARAMETERS = [
+    ("ar1", "rho"),
+    ("equicorrelated", "rho"),
+    ("partial_dft", "oversampling"),
+    ("ill_conditioned", "kappa"),
+    ("heavy_tails", "df"),
+    ("sparse_signal", "snr"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 @pytest.mark.parametrize("value", ["a", True, [0.5, 0.6], 1j])
 def test_parameters_that_are_no_numbers_are_refused_by_name(name, parameter, value):
     with pytest.raises(TypeError, match=f"{parameter} must be a real number"):
@@ -414,24 +414,24 @@ def test_a_design_is_frozen_and_has_a_short_repr():
     assert same(pickle.loads(pickle.dumps(design)), design)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"y": "nois"}, ValueError, "y must be one of 'generic', 'noise', 'signal', 'tying', or a function"),
-        ({"y": None}, ValueError, "y must be one of"),
-        ({"y": 3}, ValueError, "y must be one of"),
-        ({"y": "measured"}, ValueError, "y must be one of"),
-        ({"k": 2}, ValueError, "k and snr belong to y='signal'; got y='generic'"),
-        ({"y": "noise", "snr": 2.0}, ValueError, "k and snr belong to y='signal'; got y='noise'"),
-        ({"y": "signal", "k": 0}, ValueError, "k must be in 1..6; got 0"),
-        ({"y": "signal", "k": 2.5}, TypeError, "k must be an integer"),
-        ({"y": "signal", "snr": -math.inf}, ValueError, "snr must be finite"),
-        ({"y": "signal", "snr": math.nan}, ValueError, "snr must be finite"),
-        ({"y": lambda X, rng: X[0]}, ValueError, r"must return y \(5,\); got the shape \(6,\)"),
-        ({"y": lambda X, rng: X[:, 0] * math.nan}, ValueError, "y must be finite"),
-        ({"y": lambda X, rng: "abcde"}, TypeError, "must return numbers"),
-        ({"y": lambda X, rng: (X[:, 0], X[:, 0])}, ValueError, r"must return β \(6,\)"),
-    ],
-)
+OTHER_RESPONSES = [
+    ({"y": "nois"}, ValueError, "y must be one of 'generic', 'noise', 'signal', 'tying', or a function"),
+    ({"y": None}, ValueError, "y must be one of"),
+    ({"y": 3}, ValueError, "y must be one of"),
+    ({"y": "measured"}, ValueError, "y must be one of"),
+    ({"k": 2}, ValueError, "k and snr belong to y='signal'; got y='generic'"),
+    ({"y": "noise", "snr": 2.0}, ValueError, "k and snr belong to y='signal'; got y='noise'"),
+    ({"y": "signal", "k": 0}, ValueError, "k must be in 1..6; got 0"),
+    ({"y": "signal", "k": 2.5}, TypeError, "k must be an integer"),
+    ({"y": "signal", "snr": -math.inf}, ValueError, "snr must be finite"),
+    ({"y": "signal", "snr": math.nan}, ValueError, "snr must be finite"),
+    ({"y": lambda X, rng: X[0]}, ValueError, r"must return y \(5,\); got the shape \(6,\)"),
+    ({"y": lambda X, rng: X[:, 0] * math.nan}, ValueError, "y must be finite"),
+    ({"y": lambda X, rng: "abcde"}, TypeError, "must return numbers"),
+    ({"y": lambda X, rng: (X[:, 0], X[:, 0])}, ValueError, r"must return β \(6,\)"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "words"), OTHER_RESPONSES)
 def test_other_responses_are_refused(options, error, words):
     refuses(words, ensembles.gaussian, 5, 6, 0, error=error, **options)

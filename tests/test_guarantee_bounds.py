@@ -295,19 +295,19 @@ def test_a_gram_matrix_has_the_same_bounds():
     np.testing.assert_allclose(by_gram, plain, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "k"),
-    [
-        (np.eye(3), np.zeros(3), 2),
-        (np.eye(3)[:, :2], np.array([0.0, 0.0, 1.0]), 1),
-        (np.zeros((3, 2)), np.ones(3), 1),
-        (np.ones((3, 4)), np.array([1.0, 2.0, 3.0]), 3),
-        (np.eye(4), np.ones(4), 4),
-        (np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.array([1.0, 1.0]), 2),
-        (np.array([[2.0]]), np.array([3.0]), 1),
-        (np.hstack([np.eye(3), -np.eye(3), np.zeros((3, 1))]), np.array([3.0, 2.0, 1.0]), 2),
-    ],
-)
+EDGES = [
+    (np.eye(3), np.zeros(3), 2),
+    (np.eye(3)[:, :2], np.array([0.0, 0.0, 1.0]), 1),
+    (np.zeros((3, 2)), np.ones(3), 1),
+    (np.ones((3, 4)), np.array([1.0, 2.0, 3.0]), 3),
+    (np.eye(4), np.ones(4), 4),
+    (np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.array([1.0, 1.0]), 2),
+    (np.array([[2.0]]), np.array([3.0]), 1),
+    (np.hstack([np.eye(3), -np.eye(3), np.zeros((3, 1))]), np.array([3.0, 2.0, 1.0]), 2),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "k"), EDGES)
 def test_edges(X, y, k):
     found = sl.guarantee_bounds(X, y, k, algorithms=("omp", "forward_regression", "sequential_lasso"))
     assert not found.violated
@@ -350,15 +350,15 @@ def test_result():
     assert (nothing.lower, nothing.upper, nothing.strongest) == (0.0, 1.0, None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"algorithms": ("lars",)}, ValueError, "algorithms must be"),
-        ({"algorithms": "omp"}, ValueError, "algorithms must be"),
-        ({"algorithms": None}, TypeError, "algorithms must be a sequence of names"),
-        ({"nu": 0.5}, ValueError, "nu is the weight of a regularizer"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ({"algorithms": ("lars",)}, ValueError, "algorithms must be"),
+    ({"algorithms": "omp"}, ValueError, "algorithms must be"),
+    ({"algorithms": None}, TypeError, "algorithms must be a sequence of names"),
+    ({"nu": 0.5}, ValueError, "nu is the weight of a regularizer"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "words"), BAD_ARGUMENTS)
 def test_bad_arguments(arguments, error, words):
     X, y, _ = independent_design(9)
     refuses(words, sl.guarantee_bounds, X, y, error=error, **{"k": 1} | arguments)

@@ -287,41 +287,41 @@ def test_empty_data():
     assert group_hier_prox(np.empty((0, 2)), np.empty((0, 3)), lam=1.0, M=1.0).theta.shape == (0, 2)
 
 
+BAD_INPUT = [
+    ({"lam": -1.0}, ValueError, "lam must be nonnegative; got -1"),
+    ({"M": -0.5}, ValueError, "M must be nonnegative; got -0.5"),
+    ({"lam": np.nan}, ValueError, "lam must be finite; got nan"),
+    ({"M": np.inf}, ValueError, "M must be finite; got inf"),
+    ({"M": "1"}, TypeError, "M must be a real number"),
+    ({"W": [[1.0, np.nan]]}, ValueError, r"W must be finite.*first at \(0, 1\)"),
+    ({"W": [[1.0, -np.inf]]}, ValueError, "W must be finite"),
+    ({"W": [1.0, 2.0]}, ValueError, r"W must have shape \(1, K\), one row .*; got \(2,\)"),
+    ({"W": [[1.0], [2.0]]}, ValueError, r"W must have shape \(1, K\).*got \(2, 1\); .*pass W\.T"),
+    ({"W": [[1j]]}, TypeError, "W must hold real numbers.*complex"),
+    ({"W": [["a"]]}, TypeError, "W must hold real numbers"),
+    ({"W": [[1.0], [2.0, 3.0]]}, ValueError, "W must be a rectangular array"),
+]
+
+
 @pytest.mark.parametrize(("function", "theta"), [(hier_prox, [1.0]), (group_hier_prox, [[1.0]])])
-@pytest.mark.parametrize(
-    ("changed", "error", "words"),
-    [
-        ({"lam": -1.0}, ValueError, "lam must be nonnegative; got -1"),
-        ({"M": -0.5}, ValueError, "M must be nonnegative; got -0.5"),
-        ({"lam": np.nan}, ValueError, "lam must be finite; got nan"),
-        ({"M": np.inf}, ValueError, "M must be finite; got inf"),
-        ({"M": "1"}, TypeError, "M must be a real number"),
-        ({"W": [[1.0, np.nan]]}, ValueError, r"W must be finite.*first at \(0, 1\)"),
-        ({"W": [[1.0, -np.inf]]}, ValueError, "W must be finite"),
-        ({"W": [1.0, 2.0]}, ValueError, r"W must have shape \(1, K\), one row .*; got \(2,\)"),
-        ({"W": [[1.0], [2.0]]}, ValueError, r"W must have shape \(1, K\).*got \(2, 1\); .*pass W\.T"),
-        ({"W": [[1j]]}, TypeError, "W must hold real numbers.*complex"),
-        ({"W": [["a"]]}, TypeError, "W must hold real numbers"),
-        ({"W": [[1.0], [2.0, 3.0]]}, ValueError, "W must be a rectangular array"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "error", "words"), BAD_INPUT)
 def test_bad_input_is_named(function, theta, changed, error, words):
     arguments = {"W": [[1.0, 2.0]], "lam": 1.0, "M": 1.0, **changed}
     refuses("^" + words, function, theta, arguments.pop("W"), error=error, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("function", "theta", "error", "words"),
-    [
-        (hier_prox, 1.0, ValueError, r"theta must have shape \(d,\).*got shape \(\)"),
-        (hier_prox, [[1.0]], ValueError, r"theta must have shape \(d,\).*\(1, 1\); group_hier_prox"),
-        (hier_prox, [np.nan], ValueError, r"theta must be finite.*\(0,\)"),
-        (hier_prox, ["x"], TypeError, "theta must hold real numbers"),
-        (group_hier_prox, [1.0], ValueError, r"Theta must have shape \(d, p\).*got shape \(1,\)"),
-        (group_hier_prox, [[]], ValueError, r"Theta must have shape \(d, p\) with p ≥ 1.*\(1, 0\)"),
-        (group_hier_prox, [[np.inf]], ValueError, "Theta must be finite"),
-    ],
-)
+BAD_THETA = [
+    (hier_prox, 1.0, ValueError, r"theta must have shape \(d,\).*got shape \(\)"),
+    (hier_prox, [[1.0]], ValueError, r"theta must have shape \(d,\).*\(1, 1\); group_hier_prox"),
+    (hier_prox, [np.nan], ValueError, r"theta must be finite.*\(0,\)"),
+    (hier_prox, ["x"], TypeError, "theta must hold real numbers"),
+    (group_hier_prox, [1.0], ValueError, r"Theta must have shape \(d, p\).*got shape \(1,\)"),
+    (group_hier_prox, [[]], ValueError, r"Theta must have shape \(d, p\) with p ≥ 1.*\(1, 0\)"),
+    (group_hier_prox, [[np.inf]], ValueError, "Theta must be finite"),
+]
+
+
+@pytest.mark.parametrize(("function", "theta", "error", "words"), BAD_THETA)
 def test_bad_theta_is_named(function, theta, error, words):
     refuses("^" + words, function, theta, [[1.0]], lam=1.0, M=1.0, error=error)
 

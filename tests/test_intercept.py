@@ -245,17 +245,17 @@ def test_names_go_in_and_come_out(frame):
     assert sl.lambda_star(X, y, forced=["e"]) == sl.lambda_star(array, y, forced=[4])
 
 
-@pytest.mark.parametrize(
-    ("forced", "error", "words"),
-    [
-        (["bnmi"], ValueError, "no column 'bnmi'.* Did you mean 'bmi'?"),
-        (["q"], ValueError, "no column 'q'.* X has 'age', 'bmi', 'twice', 'twice'"),
-        (["twice"], ValueError, "'twice', the name of 2 columns. Use indices"),
-        (["bmi", "bmi"], ValueError, "must not repeat"),
-        (["bmi", 1], ValueError, "must not repeat"),
-        ("bmi", TypeError, "names of columns, or integer column indices; got 'bmi'"),
-    ],
-)
+BAD_NAMES = [
+    (["bnmi"], ValueError, "no column 'bnmi'.* Did you mean 'bmi'?"),
+    (["q"], ValueError, "no column 'q'.* X has 'age', 'bmi', 'twice', 'twice'"),
+    (["twice"], ValueError, "'twice', the name of 2 columns. Use indices"),
+    (["bmi", "bmi"], ValueError, "must not repeat"),
+    (["bmi", 1], ValueError, "must not repeat"),
+    ("bmi", TypeError, "names of columns, or integer column indices; got 'bmi'"),
+]
+
+
+@pytest.mark.parametrize(("forced", "error", "words"), BAD_NAMES)
 def test_bad_names(forced, error, words):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(np.eye(4)[:3], columns=["age", "bmi", "twice", "twice"])

@@ -96,18 +96,18 @@ def test_a_function_in_a_file_is_an_ensemble(own):
     assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("raises", "raises KeyError: 'x'"),
-        ("shape", "X must be an array"),
-        ("nan", "X must be finite"),
-        ("short", "y must have"),
-        ("one", "must return X"),
-        ("none", "must have a function 'none'; it is not there"),
-        ("number", "must have a function 'number'; it is of type int"),
-    ],
-)
+BAD_FUNCTIONS = [
+    ("raises", "raises KeyError: 'x'"),
+    ("shape", "X must be an array"),
+    ("nan", "X must be finite"),
+    ("short", "y must have"),
+    ("one", "must return X"),
+    ("none", "must have a function 'none'; it is not there"),
+    ("number", "must have a function 'number'; it is of type int"),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), BAD_FUNCTIONS)
 def test_a_bad_function_is_one_line(own, tmp_path, name, words):
     arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}:{name}"]
     result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])

@@ -256,18 +256,18 @@ def test_columns_of_large_mean_do_not_end_the_path_early(rng):
     np.testing.assert_allclose(path.dense_coef(), centred.dense_coef(), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("n_forced", "S", "coef", "tied", "lam_squared", "part"),
-    [
-        (0, (0, 1), (1, 0), (2,), 1, "not orthogonal"),
-        (1, (0,), (0,), (1,), 49, "not orthogonal"),
-        (0, (0, 1), (0, 0), (2,), 25, "not optimal"),
-        (0, (0, 1), (3, -1), (2,), 1, "negative coefficient"),
-        (0, (), (), (1,), 49, "not below"),
-        (0, (), (), (3,), 121, "not attained"),
-        (0, (), (), (0,), 120, "not attained"),
-    ],
-)
+CONDITIONS = [
+    (0, (0, 1), (1, 0), (2,), 1, "not orthogonal"),
+    (1, (0,), (0,), (1,), 49, "not orthogonal"),
+    (0, (0, 1), (0, 0), (2,), 25, "not optimal"),
+    (0, (0, 1), (3, -1), (2,), 1, "negative coefficient"),
+    (0, (), (), (1,), 49, "not below"),
+    (0, (), (), (3,), 121, "not attained"),
+    (0, (), (), (0,), 120, "not attained"),
+]
+
+
+@pytest.mark.parametrize(("n_forced", "S", "coef", "tied", "lam_squared", "part"), CONDITIONS)
 def test_each_condition_is_checked(n_forced, S, coef, tied, lam_squared, part):
     X, y = np.array([[2.0, 1.0, 1.0, -2.0], [1.0, 2.0, 0.0, -1.0]]), np.array([5.0, 1.0])
     step = NonnegativeStep(S, tied[0], tied, Fraction(lam_squared), tuple(map(Fraction, coef)))

@@ -157,19 +157,19 @@ def test_what_is_returned_is_linked():
     assert docstrings.as_rst([*title, "The Axes."])[2] == "The Axes."
 
 
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        ("omp", "omp"),
-        ("sl.omp(X, y, 4)", "omp"),
-        ("sparselin.omp", "omp"),
-        ("plots.show(path)", "plots.show"),
-        ("q", None),
-        ("omp/noise", None),
-        ("sl.omp(X, y).support", None),
-        ("path.support", None),
-    ],
-)
+IN_MARKDOWN = [
+    ("omp", "omp"),
+    ("sl.omp(X, y, 4)", "omp"),
+    ("sparselin.omp", "omp"),
+    ("plots.show(path)", "plots.show"),
+    ("q", None),
+    ("omp/noise", None),
+    ("sl.omp(X, y).support", None),
+    ("path.support", None),
+]
+
+
+@pytest.mark.parametrize(("code", "name"), IN_MARKDOWN)
 def test_names_in_markdown(code, name):
     found = docstrings._PUBLIC.fullmatch(code)
     assert (found and found[1]) == name
@@ -332,17 +332,17 @@ def test_marks_are_index_entries():
     assert terms.with_index(text) == f"# Title\n\n{first}\n{second}Words.\n"
 
 
-@pytest.mark.parametrize(
-    ("page", "term"),
-    [
-        ("after_selection", "p-value"),
-        ("choosing_k", "logistic"),
-        ("data", "intercept"),
-        ("from_scikit_learn", "alpha"),
-        ("from_scikit_learn", "n_nonzero_coefs"),
-        ("dictionaries", "Fourier"),
-    ],
-)
+SEARCHED = [
+    ("after_selection", "p-value"),
+    ("choosing_k", "logistic"),
+    ("data", "intercept"),
+    ("from_scikit_learn", "alpha"),
+    ("from_scikit_learn", "n_nonzero_coefs"),
+    ("dictionaries", "Fourier"),
+]
+
+
+@pytest.mark.parametrize(("page", "term"), SEARCHED)
 def test_the_guide_marks_the_words_that_users_search(page, term):
     text = (ROOT / "docs" / "guide" / f"{page}.md").read_text(encoding="utf-8")
     assert f"! single: {term}\n" in terms.with_index(text)

@@ -157,22 +157,22 @@ def test_float32_is_computed_in_float64():
     assert q(s**-2).value == pytest.approx(q(np.array([0.7, 0.2, 0.1]) ** -2).value, rel=1e-6)
 
 
+BAD_INPUT = [
+    ([1.0, np.nan], ValueError, "finite"),
+    ([1.0, np.inf], ValueError, "finite"),
+    ([4.0, -1.0], ValueError, "-1"),
+    ([1.0 + 1j, 4.0], TypeError, "complex"),
+    (["a", "b"], TypeError, "real numbers"),
+    ([None, 4.0], TypeError, "object"),
+    (4.0, ValueError, r"shape \(\)"),
+    ([], ValueError, r"shape \(0,\)"),
+    (np.empty((3, 0)), ValueError, r"shape \(3, 0\)"),
+    ([[4.0], [4.0, 4.0]], ValueError, "rectangular"),
+]
+
+
 @pytest.mark.parametrize("name", ["x", "q"])
-@pytest.mark.parametrize(
-    ("bad", "error", "words"),
-    [
-        ([1.0, np.nan], ValueError, "finite"),
-        ([1.0, np.inf], ValueError, "finite"),
-        ([4.0, -1.0], ValueError, "-1"),
-        ([1.0 + 1j, 4.0], TypeError, "complex"),
-        (["a", "b"], TypeError, "real numbers"),
-        ([None, 4.0], TypeError, "object"),
-        (4.0, ValueError, r"shape \(\)"),
-        ([], ValueError, r"shape \(0,\)"),
-        (np.empty((3, 0)), ValueError, r"shape \(3, 0\)"),
-        ([[4.0], [4.0, 4.0]], ValueError, "rectangular"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "error", "words"), BAD_INPUT)
 def test_bad_input_is_named(name, bad, error, words):
     refuses(rf"^{name} must .*{words}", {"x": softmax_penalty, "q": q}[name], bad, error=error)
 

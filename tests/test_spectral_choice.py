@@ -151,15 +151,15 @@ def test_the_callback_sees_each_weight_and_ends_the_search(data):
     assert len(short.tried) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "lasso"}, "method must be one of"),
-        ({"variant": "x"}, "variant must be one of"),
-        ({"regularizer": None}, "regularizer must be"),
-        ({"regularizer": "sv"}, "regularizer must be"),
-    ],
-)
+BAD_INPUT = [
+    ({"method": "lasso"}, "method must be one of"),
+    ({"variant": "x"}, "variant must be one of"),
+    ({"regularizer": None}, "regularizer must be"),
+    ({"regularizer": "sv"}, "regularizer must be"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_INPUT)
 def test_bad_input(arguments, message, data):
     X, y = data
     given = {"k": 3, "regularizer": SpectralVariance()} | arguments

@@ -174,25 +174,25 @@ def test_power_sums_cut_off_and_rows():
     assert out[2].tolist() == [0, 9, 2]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SmoothedDifferentialEntropy(0.0), "delta must be positive"),
-        (lambda: SmoothedDifferentialEntropy(-1.0), "delta must be nonnegative"),
-        (lambda: SmoothedDifferentialEntropy(math.inf), "delta must be finite"),
-        (lambda: SmoothedDifferentialEntropy(1.0, k=0), "k must be at least 1"),
-        (lambda: GeneralizedRank(1.5), "alpha must lie in"),
-        (lambda: GeneralizedRank(-0.1), "alpha must be nonnegative"),
-        (lambda: GeneralizedRank("a"), "alpha must be a real number"),
-        (lambda: SpectralVariance(k=2.5), "k must be an integer"),
-        (lambda: SpectralVariance().value(np.ones((2, 3)), [0]), "square"),
-        (lambda: SpectralVariance().value([[1.0, 2.0], [0.0, 1.0]], [0]), "symmetric"),
-        (lambda: GeneralizedRank(0.5).value([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "positive semidefinite"),
-        (lambda: GeneralizedRank(0.5).value([[1.0, np.nan], [np.nan, 1.0]], [0, 1]), "finite"),
-        (lambda: GeneralizedRank(0.5).gains(np.eye(2), [2]), "S must hold column indices"),
-        (lambda: GeneralizedRank(0.5).gains(np.eye(2), [0, 0]), "not repeat"),
-    ],
-)
+BAD_INPUT = [
+    (lambda: SmoothedDifferentialEntropy(0.0), "delta must be positive"),
+    (lambda: SmoothedDifferentialEntropy(-1.0), "delta must be nonnegative"),
+    (lambda: SmoothedDifferentialEntropy(math.inf), "delta must be finite"),
+    (lambda: SmoothedDifferentialEntropy(1.0, k=0), "k must be at least 1"),
+    (lambda: GeneralizedRank(1.5), "alpha must lie in"),
+    (lambda: GeneralizedRank(-0.1), "alpha must be nonnegative"),
+    (lambda: GeneralizedRank("a"), "alpha must be a real number"),
+    (lambda: SpectralVariance(k=2.5), "k must be an integer"),
+    (lambda: SpectralVariance().value(np.ones((2, 3)), [0]), "square"),
+    (lambda: SpectralVariance().value([[1.0, 2.0], [0.0, 1.0]], [0]), "symmetric"),
+    (lambda: GeneralizedRank(0.5).value([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "positive semidefinite"),
+    (lambda: GeneralizedRank(0.5).value([[1.0, np.nan], [np.nan, 1.0]], [0, 1]), "finite"),
+    (lambda: GeneralizedRank(0.5).gains(np.eye(2), [2]), "S must hold column indices"),
+    (lambda: GeneralizedRank(0.5).gains(np.eye(2), [0, 0]), "not repeat"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD_INPUT)
 def test_bad_input(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()

@@ -385,17 +385,17 @@ def test_callbacks_see_every_step_and_stop(rng):
         assert found.status is Status.STOPPED
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X, y, f: sl.forward_regression(X, y, 2, nu=0.1), "nu is the weight of a regularizer"),
-        (lambda X, y, f: sl.local_search(X, y, regularizer=SpectralVariance), "regularizer must be"),
-        (lambda X, y, f: sl.local_search(X, y, regularizer=f, variant="both"), "variant must be one of"),
-        (lambda X, y, f: sl.greedy_local_search(X, y, 2, regularizer=None), "regularizer must be"),
-        (lambda X, y, f: sl.forward_regression(X, y, 2, regularizer="sv", nu=1.0), "regularizer must be"),
-        (lambda X, y, f: greedy_maximize(X, 2, f), "square"),
-    ],
-)
+BAD_INPUT = [
+    (lambda X, y, f: sl.forward_regression(X, y, 2, nu=0.1), "nu is the weight of a regularizer"),
+    (lambda X, y, f: sl.local_search(X, y, regularizer=SpectralVariance), "regularizer must be"),
+    (lambda X, y, f: sl.local_search(X, y, regularizer=f, variant="both"), "variant must be one of"),
+    (lambda X, y, f: sl.greedy_local_search(X, y, 2, regularizer=None), "regularizer must be"),
+    (lambda X, y, f: sl.forward_regression(X, y, 2, regularizer="sv", nu=1.0), "regularizer must be"),
+    (lambda X, y, f: greedy_maximize(X, 2, f), "square"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_INPUT)
 def test_bad_input(call, message):
     X, y = np.arange(24.0).reshape(4, 6), np.ones(4)
     refuses(message, call, X, y, SpectralVariance(k=6), error=(TypeError, ValueError))

@@ -91,22 +91,22 @@ def around(mean, error):
     return mean - error, mean + error
 
 
-@pytest.mark.parametrize(
-    ("printed", "values", "square"),
-    [
-        # of five runs, of four and of one: s²/m, with s' = 0
-        (figure(0.9, 0.01), (0.9, 0.9), 0.01**2 / 5),
-        (figure(0.9, 0.01, runs=4), (0.9, 0.9), 0.01**2 / 4),
-        (figure(0.9, 0.01, runs=1), (0.9, 0.9), 0.01**2),
-        # of ours alone: s'²/m' is 0.004² of two runs, and 0.006²/3 of three
-        (figure(0.9, 0.0), around(0.9, 0.004), 0.004**2),
-        (figure(0.9, 0.0), (0.894, 0.9, 0.906), 0.006**2 / 3),
-        # none in print: 0.9·0.1/900 = 0.01², and 0.003² of ours; p is the printed one
-        (figure(0.9, None, 900, runs=1), around(0.905, 0.003), 0.01**2 + 0.003**2),
-        # nothing but the rounding of print
-        (figure(0.9, 0.0), (0.9, 0.9), 0.0),
-    ],
-)
+SQUARED_ERRORS = [
+    # of five runs, of four and of one: s²/m, with s' = 0
+    (figure(0.9, 0.01), (0.9, 0.9), 0.01**2 / 5),
+    (figure(0.9, 0.01, runs=4), (0.9, 0.9), 0.01**2 / 4),
+    (figure(0.9, 0.01, runs=1), (0.9, 0.9), 0.01**2),
+    # of ours alone: s'²/m' is 0.004² of two runs, and 0.006²/3 of three
+    (figure(0.9, 0.0), around(0.9, 0.004), 0.004**2),
+    (figure(0.9, 0.0), (0.894, 0.9, 0.906), 0.006**2 / 3),
+    # none in print: 0.9·0.1/900 = 0.01², and 0.003² of ours; p is the printed one
+    (figure(0.9, None, 900, runs=1), around(0.905, 0.003), 0.01**2 + 0.003**2),
+    # nothing but the rounding of print
+    (figure(0.9, 0.0), (0.9, 0.9), 0.0),
+]
+
+
+@pytest.mark.parametrize(("printed", "values", "square"), SQUARED_ERRORS)
 def test_the_standard_error_of_a_figure(printed, values, square):
     error = math.sqrt(square + 0.001**2 / 12)
     found = verdict(printed, of(*values))
