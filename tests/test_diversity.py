@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from refusals import refuses
 from threadpoolctl import threadpool_limits
 
 from proofs_checks.experiments.diversity.command import diversity as command
@@ -271,8 +272,7 @@ def toy():
 
 def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, toy):
     """Nothing but `register` is called: tasks, processes, claims, report and figures have it."""
-    with pytest.raises(ValueError, match="there is a regularizer 'toy' already; choose another name"):
-        register(toy)
+    refuses("there is a regularizer 'toy' already; choose another name", register, toy)
     assert MethodTask("toy", (2, 4)) in SETTINGS.tasks()
     result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1", "--jobs", "2")
     assert result.exit_code == 0, result.output

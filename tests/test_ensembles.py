@@ -286,21 +286,16 @@ def test_parameters_out_of_range_are_refused(name, arguments, message):
     refuses(message, getattr(ensembles, name), 5, 5, **arguments)
 
 
-PARAMETERS = [
-    ("ar1", "rho"),
-    ("equicorrelated", "rho"),
-    ("partial_dft", "oversampling"),
-    ("ill_conditioned", "kappa"),
-    ("heavy_tails", "df"),
-    ("sparse_signal", "snr"),
-]
+PARAMETERS = list(
+    dict.fromkeys((name, key) for name, given, _ in OUT_OF_RANGE for key in given if key != "k")
+)
 
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 @pytest.mark.parametrize("value", ["a", True, [0.5, 0.6], 1j])
 def test_parameters_that_are_no_numbers_are_refused_by_name(name, parameter, value):
-    with pytest.raises(TypeError, match=f"{parameter} must be a real number"):
-        getattr(ensembles, name)(5, 5, **{parameter: value})
+    words, make = f"{parameter} must be a real number", getattr(ensembles, name)
+    refuses(words, make, 5, 5, error=TypeError, **{parameter: value})
 
 
 def test_the_weakest_signal_is_still_finite():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polytopes import inside
+from refusals import refuses
 
 import sparselin as sl
 from sparselin.plots.explorer import pages
@@ -507,8 +508,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("arguments", "kind", "words"), REFUSED)
 def test_explore_refuses(arguments, kind, words):
-    with pytest.raises(kind, match=words):
-        sl.explore(**arguments)
+    refuses(words, sl.explore, error=kind, **arguments)
 
 
 def test_pages_need_nothing_else(tmp_path):

@@ -196,12 +196,8 @@ def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
 def test_ctrl_c_in_the_middle(tmp_path):
     arguments = f"{sys.executable} -m sparselin guarantee --designs 100000 --ensembles gaussian".split()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(
-        [*arguments, "--jobs", "2", "--quick", "--output", str(tmp_path / "report")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    arguments += ["--jobs", "2", "--quick", "--output", str(tmp_path / "report")]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while not (tmp_path / "report").exists():
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.1)

@@ -8,6 +8,7 @@ from fractional import dot, fractions
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import lasso_kkt, residual, worst_kkt
+from refusals import refuses
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
@@ -87,8 +88,7 @@ def test_lam_min_and_max_steps(rng):
     # `active` at the last knot is what is nonzero just above it
     assert steps.active[-1] == tuple(np.flatnonzero(steps.coef[-1] + steps.coef[-2]))
     np.testing.assert_allclose(steps.knots, whole.knots[:6], rtol=1e-12)
-    with pytest.raises(ValueError, match="the end of this path"):
-        steps.at(whole.knots[6])
+    refuses("the end of this path", steps.at, whole.knots[6])
     above = sl.lasso_path(X, y, lam_min=2 * whole.knots[0])
     assert (above.status, above.active) == (Status.COMPLETED, ((),))
     assert not above.at(2 * whole.knots[0]).any()

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from commands import invoke
 from oracles import same
+from refusals import refuses
 
 from sparselin import ensembles
 from sparselin.ensembles import ENSEMBLES
@@ -17,8 +18,7 @@ from sparselin.studies.verification import run as verification
 
 def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
     """Nothing but `register` is called: settings, options, reports and the study of promises have it."""
-    with pytest.raises(ValueError, match="an ensemble 'gaussian' already"):
-        ensembles.register(ENSEMBLES["gaussian"])
+    refuses("an ensemble 'gaussian' already", ensembles.register, ENSEMBLES["gaussian"])
     ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
     try:
         assert "toy" in verification.VerificationSettings().ensembles

@@ -7,6 +7,7 @@ import itertools
 import matplotlib as mpl
 import numpy as np
 import pytest
+from refusals import refuses
 
 mpl.use("Agg")
 
@@ -387,8 +388,7 @@ def test_letters_have_eleven_points_and_long_names_are_cut():
 
 
 def test_what_has_no_picture_is_told():
-    with pytest.raises(TypeError, match=r"SelectionPath, .*LassoPath, .*; got ndarray"):
-        plots.show(Y)
+    refuses(r"SelectionPath, .*LassoPath, .*; got ndarray", plots.show, Y, error=TypeError)
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.1, 0.1, 0.1], [0.0, 0.0, 1.0, 1.0], [0.9, 0.2, 0.21, 0.22]])

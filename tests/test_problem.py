@@ -201,6 +201,16 @@ def test_a_problem_stands_for_the_data_once():
     refuses("sample_weight must be passed with the data", sl.omp, problem, 2, sample_weight=np.ones(4))
 
 
+NO_GRAM = [
+    ([[1.0, 2.0]], [1.0], 1.0, "square"),
+    ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "symmetric"),
+    ([[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], 9.0, "positive semidefinite"),
+    ([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0], 9.0, "range of G"),
+    ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "smaller than G and Xty imply"),
+    ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], -1.0, "yty"),
+]
+
+
 class TestGram:
     def test_it_reproduces_what_it_was_given(self, rng):
         A = rng.normal(size=(30, 8)) * 10.0 ** rng.integers(-6, 6, 8)
@@ -213,17 +223,7 @@ class TestGram:
         assert problem.y_norm == pytest.approx(np.linalg.norm(y), rel=1e-14)
         assert np.abs(problem.correlate(problem.y) - A.T @ y).max() <= 1e-12 * scale.max() * problem.y_norm
 
-    @pytest.mark.parametrize(
-        ("G", "b", "square", "words"),
-        [
-            ([[1.0, 2.0]], [1.0], 1.0, "square"),
-            ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "symmetric"),
-            ([[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], 9.0, "positive semidefinite"),
-            ([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0], 9.0, "range of G"),
-            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "smaller than G and Xty imply"),
-            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], -1.0, "yty"),
-        ],
-    )
+    @pytest.mark.parametrize(("G", "b", "square", "words"), NO_GRAM)
     def test_what_is_no_gram_problem_is_refused(self, G, b, square, words):
         refuses(words, Problem.from_gram, G, b, square)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import sparselin as sl
 from sparselin import Problem
@@ -163,8 +164,7 @@ BAD_INPUT = [
 def test_bad_input(arguments, message, data):
     X, y = data
     given = {"k": 3, "regularizer": SpectralVariance()} | arguments
-    with pytest.raises((TypeError, ValueError), match=message):
-        sl.choose_nu(X, y, **given)
+    refuses(message, sl.choose_nu, X, y, error=(TypeError, ValueError), **given)
 
 
 def test_a_problem_has_its_own_y(rng):

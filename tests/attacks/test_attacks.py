@@ -150,11 +150,7 @@ LIES = {
     "picks swapped with options": ("omp+options", "omp", changed("support", swapped)),
     "T with options": ("omp+options", "omp", changed("ties", shorter)),
     "λ* with options": ("lambda_star+options", "lambda_star", lambda x: x * (1 + 1e-6)),
-    "a solution with options": (
-        "lasso_path+options",
-        "lasso_path",
-        changed("coef_path", lambda x: x * (1 + 1e-3)),
-    ),
+    "β with options": ("lasso_path+options", "lasso_path", changed("coef_path", lambda x: x * (1 + 1e-3))),
     "the first pick of a Gram matrix": ("gram_first", "omp", changed("support", lambda s: (s + 1) % 3)),
     "a certificate": ("certify", "certify", changed("steps", lambda s: s[::-1] if len(s) > 1 else None)),
     "a crash": ("omp", "omp", crash),
