@@ -8,14 +8,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks import checks, designs, entrants, lassonet, measures, networks
-from benchmarks.checks import Check
-from benchmarks.contest import Case, Entrant, Goal, Job
+from benchmarks.contest import Case, Entrant, Goal, Job, Outcome
 from benchmarks.measures import Measure
 
 
-def job(key: str, title: str, ours: Entrant, check: Callable[[Entrant], Check], *goals: Goal) -> Job:
-    """Return a job; `check` makes the check of our entrant's answers."""
-    return Job(key, title, ours, goals, check(ours))
+def job(key: str, title: str, ours: Entrant, check: Callable[..., Outcome], *goals: Goal) -> Job:
+    """Return a job; check(ours, data, answers) judges our entrant's answers."""
+    return Job(key, title, ours, goals, partial(check, ours))
 
 
 def picks(
@@ -264,6 +263,10 @@ CASES: tuple[Case, ...] = (
     ),
 )
 
+IMPORT_NUMBA = partial(measures.import_time, modules="numpy, numba")
+AFTER_NUMBA = partial(measures.warm_start, before=measures.AFTER_NUMBA)
+ONE_LINE, FEW_KERNELS = "a cached Numba function of one line", "kernels for up to a million entries"
+
 MEASURES: tuple[Measure, ...] = (
     *(
         Measure(
@@ -370,31 +373,16 @@ MEASURES: tuple[Measure, ...] = (
         {"n": 1000, "d": 20000, "k": 100},
         {"n": 100, "d": 2000, "k": 10},
     ),
-    Measure("start/import", "import sparselin", "s", measures.import_time, 0.4),
-    Measure(
-        "start/import-numba",
-        "part of that: import numpy, numba",
-        "s",
-        partial(measures.import_time, modules="numpy, numba"),
-    ),
-    Measure("start/warm", "first omp less second, kernels cached", "s", measures.warm_start, 0.25),
-    Measure(
-        "start/warm-numba",
-        "part of that: a cached Numba function of one line, first call less second",
-        "s",
-        measures.numba_start,
-    ),
-    Measure(
-        "start/warm-ours",
-        "first omp less second, after that function",
-        "s",
-        partial(measures.warm_start, before=measures.AFTER_NUMBA),
-    ),
-    Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 10.0),
-    Measure(
-        "start/cold-steps",
-        "part of that: kernels for up to a million entries",
-        "s",
-        measures.cold_start_of_steps,
+    *(
+        Measure(f"start/{key}", title, "s", take, at_most)
+        for key, at_most, take, title in (
+            ("import", 0.4, measures.import_time, "import sparselin"),
+            ("import-numba", None, IMPORT_NUMBA, "part of that: import numpy, numba"),
+            ("warm", 0.25, measures.warm_start, "first omp less second, kernels cached"),
+            ("warm-numba", None, measures.numba_start, f"part of that: {ONE_LINE}, first call less second"),
+            ("warm-ours", None, AFTER_NUMBA, "first omp less second, after that function"),
+            ("cold", 10.0, measures.cold_start, "compiling omp with an empty cache"),
+            ("cold-steps", None, measures.cold_start_of_steps, f"part of that: {FEW_KERNELS}"),
+        )
     ),
 )

@@ -66,9 +66,7 @@ def entrant(
 # Ours
 
 
-@entrant("sl.omp")
-def our_omp(data: Data) -> Any:
-    return sl.omp(data.X, data.y, data.k)
+our_omp = entrant("sl.omp")(lambda data: sl.omp(data.X, data.y, data.k))
 
 
 @entrant("sl.omp, with an intercept")
@@ -103,9 +101,7 @@ def our_groups(data: Data) -> Any:
     return selector.fit(data.X, data.y).path_
 
 
-@entrant("sl.ols", needs="sparselin:ols")
-def our_ols(data: Data) -> Any:
-    return sl.ols(data.X, data.y, data.k)
+our_ols = entrant("sl.ols", needs="sparselin:ols")(lambda data: sl.ols(data.X, data.y, data.k))
 
 
 @entrant("sl.ols, with an intercept", needs="sparselin:ols")
@@ -128,9 +124,7 @@ def our_batch(data: Data) -> Any:
     return sl.batch_omp(data.D, data.Y, data.k)
 
 
-@entrant("sl.lasso_path")
-def our_path(data: Data) -> Any:
-    return sl.lasso_path(data.X, data.y, max_steps=data.steps)
+our_path = entrant("sl.lasso_path")(lambda data: sl.lasso_path(data.X, data.y, max_steps=data.steps))
 
 
 @entrant("sl.gradient_flow", needs="sparselin:gradient_flow")
@@ -155,9 +149,7 @@ HALF, ONE, TWO = our_omp_at(0.005), our_omp_at(0.01), our_omp_at(0.02)
 # Best subsets: our result has `support`, that of abess has `coef_`
 
 
-@entrant("sl.best_subset")
-def our_best_subset(data: Data) -> Any:
-    return sl.best_subset(data.X, data.y, data.k)
+our_best_subset = entrant("sl.best_subset")(lambda data: sl.best_subset(data.X, data.y, data.k))
 
 
 @entrant("abess (no proof)", "best-subset", needs="abess")
@@ -250,9 +242,7 @@ def sklearn_omp_cv(data: Data) -> Any:
     return OrthogonalMatchingPursuitCV(max_iter=data.k).fit(data.X, data.y)
 
 
-@entrant("textbook", "complex")
-def textbook_omp(data: Data) -> Any:
-    return textbook.omp(data.X, data.y, data.k)
+textbook_omp = entrant("textbook", "complex")(lambda data: textbook.omp(data.X, data.y, data.k))
 
 
 @entrant("textbook", "groups")

@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.contest import Outcome
 
 HIDDEN, MOMENTUM = 100, 0.9
+NAMES = {"network.0": "layers.0", "network.2": "layers.1", "skip": "skip"}  # our layers and lassonet's
 
 
 class Table(NamedTuple):
@@ -49,11 +50,15 @@ def table(name: str, seed: int, rows: int) -> Table:
         found = images("mnist")
         X, y = found.pixels.reshape(len(found.pixels), -1), found.labels.astype(int)
     order = np.random.default_rng(seed).permutation(len(X))[:rows]
-    X, y = X[order].astype(float), y[order]
-    spread = X.std(axis=0)
-    X = ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
+    X, y = standardize(X[order].astype(float)), y[order]
     cut = len(X) // 10
     return Table(X[cut:], y[cut:], X[:cut], y[:cut])
+
+
+def standardize(X: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+    """Return X as float32, with the columns standardized by their mean and spread on these rows."""
+    spread = X[rows].std(axis=0)
+    return ((X - X[rows].mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
 
 
 def path_cost(
@@ -109,19 +114,27 @@ def _theirs(
     """
     from lassonet import LassoNetClassifier
 
-    class Given(LassoNetClassifier):  # type: ignore[misc]
-        def _init_model(self, X: Any, y: Any) -> None:
-            super()._init_model(X, y)
-            if state is not None:
-                self.model.load_state_dict(state)
-
-    model = Given(hidden_dims=(HIDDEN,), n_iters=epochs, torch_seed=seed, verbose=0, device="cpu", **options)
+    model = starting_at(
+        state, LassoNetClassifier, n_iters=epochs, torch_seed=seed, verbose=0, device="cpu", **options
+    )
     X, y, X_val, y_val = given
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.process_time()
         path = model.path(X, y, X_val=X_val, y_val=y_val, lambda_seq=lambda_seq, return_state_dicts=True)
         return path, time.process_time() - begin
+
+
+def starting_at(state: Any, model: Any, **options: Any) -> Any:
+    """Return lassonet's estimator of the class `model` whose network begins with the weights `state`."""
+
+    class Given(model):  # type: ignore[misc]
+        def _init_model(self, X: Any, y: Any) -> None:
+            super()._init_model(X, y)
+            if state is not None:
+                self.model.load_state_dict(state)
+
+    return Given(hidden_dims=(HIDDEN,), **options)
 
 
 def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) -> tuple[Any, float]:
@@ -143,15 +156,23 @@ def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) ->
 
 def _network(given: Table, state: Any) -> Any:
     """Return our skip network; `state`, if given, has its weights as lassonet stores them."""
+    network = skip_network(given.X.shape[1], int(given.y.max()) + 1)
+    if state is not None:
+        network.load_state_dict(rename(state, {theirs: ours for ours, theirs in NAMES.items()}))
+    return network
+
+
+def skip_network(d: int, q: int) -> Any:
+    """Return our skip network with one hidden layer, as lassonet has it."""
     from sparselin.neural import SkipNetwork, mlp
 
-    d, q = given.X.shape[1], int(given.y.max()) + 1
-    network = SkipNetwork(mlp(d, [HIDDEN], q), d, q)
-    if state is not None:
-        names = {"layers.0": "network.0", "layers.1": "network.2", "skip": "skip"}
-        split = {name: name.rpartition(".") for name in state}
-        network.load_state_dict({f"{names[split[n][0]]}.{split[n][2]}": value for n, value in state.items()})
-    return network
+    return SkipNetwork(mlp(d, [HIDDEN], q), d, q)
+
+
+def rename(state: Any, names: dict[str, str]) -> Any:
+    """Return the weights with these new names of their layers."""
+    split = {name: name.rpartition(".") for name in state}
+    return {f"{names[split[n][0]]}.{split[n][2]}": value for n, value in state.items()}
 
 
 def _objective(given: Table, state: Any, lam: float) -> float:

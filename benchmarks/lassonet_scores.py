@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lassonet import HIDDEN, torch_threads
+from benchmarks.lassonet import NAMES, rename, skip_network, standardize, starting_at, torch_threads
 
 SIZES = {
     "diabetes": (8, 5, 2),
@@ -66,8 +66,7 @@ def parts(name: str, seed: int) -> list[Part]:
     train, validation = train_test_split(
         rest, test_size=0.1, random_state=seed, stratify=y[rest] if labels else None
     )
-    spread = X[train].std(axis=0)
-    X = ((X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
+    X = standardize(X, train)
     if not labels:
         y = ((y - y[train].mean()) / y[train].std()).astype(np.float32)
     return [Part(X[rows], y[rows]) for rows in (train, validation, test)]
@@ -84,12 +83,10 @@ def initial(name: str, data: list[Part], seed: int) -> Any:
     """Return our skip network with the weights from which both paths start."""
     import torch
 
-    from sparselin.neural import SkipNetwork, mlp
-
     d, q = data[0].X.shape[1], int(data[0].y.max()) + 1 if name in CLASSES else 1
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        return SkipNetwork(mlp(d, [HIDDEN], q), d, q)
+        return skip_network(d, q)
 
 
 def time_work(work: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -129,16 +126,9 @@ def their_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
 
     train, validation, test = data
     labels = name in CLASSES
-    ours = initial(name, data, seed).state_dict()
-    names = {"network.0": "layers.0", "network.2": "layers.1", "skip": "skip"}
-    state = {f"{names[n.rpartition('.')[0]]}.{n.rpartition('.')[2]}": value for n, value in ours.items()}
-
-    class Given(lassonet.LassoNetClassifier if labels else lassonet.LassoNetRegressor):  # type: ignore[misc]
-        def _init_model(self, X: Any, y: Any) -> None:
-            super()._init_model(X, y)
-            self.model.load_state_dict(state)
-
-    model = Given(hidden_dims=(HIDDEN,), path_multiplier=growth, torch_seed=seed, verbose=0, device="cpu")
+    state = rename(initial(name, data, seed).state_dict(), NAMES)
+    kind = lassonet.LassoNetClassifier if labels else lassonet.LassoNetRegressor
+    model = starting_at(state, kind, path_multiplier=growth, torch_seed=seed, verbose=0, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path, processor, clock = time_work(

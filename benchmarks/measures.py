@@ -219,14 +219,8 @@ def _run_once(code: str) -> None:
 def _run_in_new_process(code: str, **environment: str) -> str:
     """Return the output of the code in a new process, which may store bytecode like an installed package."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=inherited | environment,
-    )
+    line, env = [sys.executable, "-c", code], inherited | environment
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return done.stdout

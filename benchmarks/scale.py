@@ -357,15 +357,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def measure(name: str, toy: bool) -> dict[str, Any]:
     """Measure a figure in a new process with one BLAS thread and one arena of memory."""
-    env = {
-        **os.environ,
-        "MALLOC_ARENA_MAX": "1",
-        "ARROW_DEFAULT_MEMORY_POOL": "system",
-        "OMP_NUM_THREADS": "1",
-    }
+    single = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.scale", "--alone", "--case", name, *["--toy"] * toy]
     busy = os.getloadavg()[0]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | single, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**found, "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "load": round(busy, 1)}
 

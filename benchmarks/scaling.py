@@ -17,11 +17,7 @@ DIMENSIONS = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 SAMPLES = (250, 500, 1000, 2000, 4000, 8000)
 
 # Okabe and Ito: distinguishable with any colour vision; markers and labels distinguish them in grey.
-STYLES = {
-    our_omp.name: ("#0072B2", "o"),
-    gemvs.name: ("#E69F00", "s"),
-    sklearn_omp.name: ("#D55E00", "^"),
-}
+STYLES = {our_omp.name: ("#0072B2", "o"), gemvs.name: ("#E69F00", "s"), sklearn_omp.name: ("#D55E00", "^")}
 
 
 def measure(options: Options) -> dict[str, Any]:

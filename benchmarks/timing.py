@@ -10,12 +10,7 @@ _Name = TypeVar("_Name", bound=Hashable)
 
 
 def interleave(
-    calls: Mapping[_Name, Callable[[], Any]],
-    *,
-    runs: int,
-    least_runs: int,
-    pause: float,
-    budget: float,
+    calls: Mapping[_Name, Callable[[], Any]], *, runs: int, least_runs: int, pause: float, budget: float
 ) -> dict[_Name, list[float]]:
     """Time calls in rounds, and return the seconds of each call in each round.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from sklearn.linear_model import Lasso
 
@@ -55,23 +53,6 @@ def objective(X, y, coef, lam, S=()):
     penalized = np.abs(coef)
     penalized[list(S)] = 0
     return 0.5 * np.sum((y - X @ coef) ** 2) + lam * penalized.sum()
-
-
-def brute_force_lasso(X, y, lam, S=()):
-    """Least objective over all signed supports that satisfy their own stationarity: for tiny designs."""
-    d = X.shape[1]
-    outside = [j for j in range(d) if j not in S]
-    best = np.inf
-    for size in range(min(len(X), len(outside)) + 1):
-        for support in itertools.combinations(outside, size):
-            J = [*S, *support]
-            for signs in itertools.product((-1, 1), repeat=size):
-                s = np.array([0] * len(S) + list(signs), float)
-                coef = np.zeros(d)
-                if J:
-                    coef[J] = np.linalg.pinv(X[:, J].T @ X[:, J]) @ (X[:, J].T @ y - lam * s)
-                best = min(best, objective(X, y, coef, lam, S))
-    return best
 
 
 def textbook_ols(X, y, k, S=()):

@@ -87,3 +87,33 @@ def independent_design(seed):
     d, k = int(rng.integers(3, 7)), int(rng.integers(1, 4))
     X = rng.standard_normal((d + 3, d)) + rng.uniform(0, 1.5) * rng.standard_normal((d + 3, 1))
     return X, rng.standard_normal(d + 3), min(k, d - 1)
+
+
+FAMILY = ["gaussian", "ar1", "equicorrelated", "integers", "duplicated", "near-dependent", "opposite"]
+
+
+def batch(family, count, n, d, rng):
+    """Return designs X (count, n, d) of a family of `FAMILY`, with unit columns, and y (count, n)."""
+    X = rng.standard_normal((count, n, d))
+    y = rng.standard_normal((count, n))
+    if family == "ar1":
+        rho = rng.uniform(-0.95, 0.95, (count, 1))
+        for j in range(1, d):
+            X[:, :, j] = rho * X[:, :, j - 1] + np.sqrt(1 - rho**2) * X[:, :, j]
+    elif family == "equicorrelated":
+        X += rng.uniform(0, 4, (count, 1, 1)) * rng.standard_normal((count, n, 1))
+    elif family == "integers":
+        X = rng.integers(-1, 2, X.shape).astype(float)
+        X[:, 0] += (np.abs(X).sum(axis=1) == 0) * 1.0
+        y = rng.integers(-1, 2, y.shape) + 0.0
+        y[:, 0] += np.abs(y).sum(axis=1) == 0
+    elif family == "duplicated":
+        X[:, :, d // 2 :] = X[:, :, : d - d // 2] * rng.choice([-1, 1], (count, 1, d - d // 2))
+    elif family == "near-dependent":
+        X[:, :, -1] = X[:, :, 0] + X[:, :, 1] + 1e-3 * X[:, :, -1]
+    elif family == "opposite":
+        # y = X_0 + X_1, nearly opposite, among decoys: greedy selection at its worst
+        X[:, :, 1] = -X[:, :, 0] + rng.uniform(0.2, 1.2, (count, 1)) * X[:, :, 1]
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        y = X[:, :, 0] + X[:, :, 1] + 0.01 * y
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y

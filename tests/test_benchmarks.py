@@ -5,6 +5,7 @@ import json
 import sys
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -182,9 +183,9 @@ def selection(support, X, y):
 
 
 @pytest.mark.parametrize(
-    ("make", "rule"), [(checks.selects_like_omp, textbook.omp), (checks.selects_like_ols, textbook.ols)]
+    ("check", "rule"), [(checks.selects_like_omp, textbook.omp), (checks.selects_like_ols, textbook.ols)]
 )
-def test_a_wrong_selection_is_called_wrong(make, rule, rng):
+def test_a_wrong_selection_is_called_wrong(check, rule, rng):
     X, y = rng.standard_normal((20, 40)), rng.standard_normal(20)
     X[:, 7] = X[:, 3]  # a tie, if 3 is ever picked
     y += 10 * X[:, 3]
@@ -195,7 +196,7 @@ def test_a_wrong_selection_is_called_wrong(make, rule, rng):
     def outcome(support, norm=1.0):
         path = selection(support, X, y)
         path.residual_norm *= norm
-        return make(ours)(SimpleNamespace(**vars(data)), {ours: path})
+        return check(ours, SimpleNamespace(**vars(data)), {ours: path})
 
     assert outcome(right).right
     assert outcome([7, *right[1:]]).right  # the copy does as well
@@ -214,7 +215,7 @@ def test_a_dependent_set_is_called_wrong():
     ours, other = (Entrant(name, lambda data: None) for name in ("ours", "other"))
     paths = [sl.ols(X, y, k, intercept=True) for X, y, k in data.each]
     picks = [path.support.tolist() for path in paths]
-    check = checks.selects_of_each_like_ols(ours, other)
+    check = partial(checks.selects_of_each_like_ols, ours, other=other)
     assert check(data, {ours: paths, other: picks}).text.endswith("other dependent or too small on 0")
     i, dependent = next(
         (i, j)
@@ -244,22 +245,22 @@ def test_wrong_paths_and_projections_are_called_wrong(rng):
     X, y = rng.standard_normal((15, 25)), rng.standard_normal(15)
     path, ours = sl.lasso_path(X, y, max_steps=6), Entrant("ours", lambda data: None)
     data = SimpleNamespace(X=X, y=y, steps=6)
-    assert checks.knots(ours)(data, {ours: path}).right
+    assert checks.knots(ours, data, {ours: path}).right
     bent = SimpleNamespace(knots=path.knots, coef=path.coef * (1 + 1e-7), status=path.status)
-    assert not checks.knots(ours)(data, {ours: bent}).right
+    assert not checks.knots(ours, data, {ours: bent}).right
     short = SimpleNamespace(knots=path.knots[:-1], coef=path.coef[:-1], status=path.status)
-    assert not checks.knots(ours)(data, {ours: short}).right
+    assert not checks.knots(ours, data, {ours: short}).right
 
     S, lam = np.array([2, 5]), 0.4 * float(path.knots[0])
     data = SimpleNamespace(X=X, v=y, lam=lam, S=S)
     projection = sl.project_dual(X, y, lam, forced=S)
-    assert checks.projections(ours)(data, {ours: projection}).right
+    assert checks.projections(ours, data, {ours: projection}).right
     off = SimpleNamespace(u=projection.u + 1e-11, coef=projection.coef, active=projection.active)
-    assert not checks.projections(ours)(data, {ours: off}).right
+    assert not checks.projections(ours, data, {ours: off}).right
     # right for the active set it claims, which is not the right one
     u = textbook.residual(X, y, S.tolist())
     unproved = SimpleNamespace(u=u, coef=np.zeros(25), active=())
-    assert not checks.projections(ours)(data, {ours: unproved}).right
+    assert not checks.projections(ours, data, {ours: unproved}).right
 
 
 @pytest.mark.slow

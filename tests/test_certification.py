@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse
 from attacks.oracles import first_entry
 from certified import F, both, is_solution
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import unit
 from refusals import refuses
@@ -52,20 +52,6 @@ def test_normalized_certificates_agree_with_brute_force_in_fractions(design, k):
     assert both(certificate, X, y)
 
 
-@given(tied_designs(6, 9))
-@settings(max_examples=30)
-def test_active_sets_agree_with_linear_programming(design):
-    from scipy.optimize import linprog
-
-    X, y = design
-    step = certify(X, y, sl.sequential_lasso(X, y, 1)).steps[0]
-    Z = X[:, step.tied] * np.array(step.signs)
-    fit = Z @ np.array(step.direction, float)
-    for t, i in enumerate(step.tied):
-        v = linprog(-np.eye(len(step.tied))[t], A_eq=Z, b_eq=fit, bounds=(0, None))
-        assert (-v.fun > 1e-9) == (i in step.active)
-
-
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -82,27 +68,12 @@ def test_gaussian_designs(rng, dtype, normalized, order):
     assert both(certificate, X, y)
 
 
-@pytest.mark.parametrize("factor", [2.0**-200, 1e-90, 1e90])
-def test_scale_does_not_matter(rng, factor):
-    X, y = rng.normal(size=(8, 12)), rng.normal(size=8)
-    certificate = certify(X * factor, y / factor, sl.omp(X, y, 3))
-    assert both(certificate, X * factor, y / factor)
-
-
 def test_the_window_is_the_sharp_one(rng):
     for _ in range(20):
         X, y = rng.integers(-3, 4, (5, 9)).astype(float), rng.integers(-3, 4, 5).astype(float)
         for step in certify(X, y, sl.sequential_lasso(X, y, 3)).steps:
             entry = sl.first_entry(X, y, forced=step.selected)
             assert float(step.tau) == pytest.approx(1 - entry.window_lower / entry.lam_star, rel=1e-9)
-
-
-def test_equal_and_opposite_columns_are_all_active(rng):
-    x = rng.integers(-3, 4, (6, 3)).astype(float)
-    X, y = np.c_[x, -x[:, 1], x[:, 1], x], x[:, 1] * 5 + x[:, 0]
-    for step in certify(X, y, sl.sequential_lasso(X, y, 2)).steps:
-        assert (step.lam_star_squared, step.tied, step.active) == first_entry(X, y, step.selected)
-        assert len(step.active) > 1
 
 
 def test_a_tied_feature_that_no_solution_uses_is_barred_by_a_vector():

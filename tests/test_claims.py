@@ -123,19 +123,19 @@ def test_errors_of_a_claim_say_where():
     assert caught.value.__notes__ == ["design 0 of gaussian, seed 3"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "words"),
-    [
-        ((len, "gaussia"), {}, ValueError, "unknown ensemble 'gaussia'"),
-        ((len, 3), {}, TypeError, "ensemble must be a name"),
-        ((3, "gaussian"), {}, TypeError, "claim must be a function"),
-        ((lambda: True, "gaussian"), {}, TypeError, "it takes 0 arguments"),
-        ((lambda a, b, c: True, "gaussian"), {}, TypeError, "it takes 3 arguments"),
-        ((len, "gaussian", 0), {}, ValueError, "N must be at least 1"),
-        ((len, "gaussian", 2), {"seed": -1}, ValueError, "seed must be at least 0"),
-        ((len, "gaussian", 2), {"confidence": 1.0}, ValueError, "confidence must be in"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ((len, "gaussia"), {}, ValueError, "unknown ensemble 'gaussia'"),
+    ((len, 3), {}, TypeError, "ensemble must be a name"),
+    ((3, "gaussian"), {}, TypeError, "claim must be a function"),
+    ((lambda: True, "gaussian"), {}, TypeError, "it takes 0 arguments"),
+    ((lambda a, b, c: True, "gaussian"), {}, TypeError, "it takes 3 arguments"),
+    ((len, "gaussian", 0), {}, ValueError, "N must be at least 1"),
+    ((len, "gaussian", 2), {"seed": -1}, ValueError, "seed must be at least 0"),
+    ((len, "gaussian", 2), {"confidence": 1.0}, ValueError, "confidence must be in"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "options", "error", "words"), BAD_ARGUMENTS)
 def test_bad_arguments(arguments, options, error, words):
     refuses(words, rate, *arguments, error=error, **options)
 
@@ -202,17 +202,16 @@ def test_designs_on_which_a_claim_raises_are_not_taken():
 # Files
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        (np.eye(3), np.ones(3)),
-        sl.ensembles.gaussian(4, 5, 0, y="signal", k=2),
-        sl.ensembles.planted_ties(4, 5, 0),
-        ((np.eye(2), np.ones(2)), 3, 0.5, True, "word"),
-        7,
-    ],
-    ids=["pair", "design", "no truth", "nested", "number"],
-)
+STORED = [
+    (np.eye(3), np.ones(3)),
+    sl.ensembles.gaussian(4, 5, 0, y="signal", k=2),
+    sl.ensembles.planted_ties(4, 5, 0),
+    ((np.eye(2), np.ones(2)), 3, 0.5, True, "word"),
+    7,
+]
+
+
+@pytest.mark.parametrize("value", STORED, ids=["pair", "design", "no truth", "nested", "number"])
 def test_values_come_back_as_they_were(tmp_path, value):
     def same(a, b):
         if isinstance(a, tuple):

@@ -18,19 +18,19 @@ def test_idx_files_are_read(tmp_path, rng):
     np.testing.assert_array_equal(read_idx(tmp_path / "x.gz"), array)
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"plain", "must be a complete gzip file"),
-        (gzip.compress(b"", mtime=0), "begins with nothing"),
-        (idx(np.zeros(3), kind=13), "IDX file of bytes; it begins with 00000d01"),
-        (gzip.compress(b"\0\0\x08\x03\0\0", mtime=0), "IDX file of bytes"),
-        (
-            gzip.compress(gzip.decompress(idx(np.zeros((4, 3))))[:-1], mtime=0),
-            r"must hold \(4, 3\) bytes.*it holds 11",
-        ),
-    ],
-)
+NO_IDX = [
+    (b"plain", "must be a complete gzip file"),
+    (gzip.compress(b"", mtime=0), "begins with nothing"),
+    (idx(np.zeros(3), kind=13), "IDX file of bytes; it begins with 00000d01"),
+    (gzip.compress(b"\0\0\x08\x03\0\0", mtime=0), "IDX file of bytes"),
+    (
+        gzip.compress(gzip.decompress(idx(np.zeros((4, 3))))[:-1], mtime=0),
+        r"must hold \(4, 3\) bytes.*it holds 11",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "words"), NO_IDX)
 def test_files_that_are_no_idx(tmp_path, data, words):
     (tmp_path / "x.gz").write_bytes(data)
     refuses(words, read_idx, tmp_path / "x.gz")

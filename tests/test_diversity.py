@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from refusals import refuses
 from threadpoolctl import threadpool_limits
 
 from proofs_checks.experiments.diversity.command import diversity as command
@@ -271,8 +272,7 @@ def toy():
 
 def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, toy):
     """Nothing but `register` is called: tasks, processes, claims, report and figures have it."""
-    with pytest.raises(ValueError, match="there is a regularizer 'toy' already; choose another name"):
-        register(toy)
+    refuses("there is a regularizer 'toy' already; choose another name", register, toy)
     assert MethodTask("toy", (2, 4)) in SETTINGS.tasks()
     result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1", "--jobs", "2")
     assert result.exit_code == 0, result.output
@@ -304,19 +304,19 @@ def test_mnist_is_used_where_it_is(tmp_path, rng):
     assert "least squares on the LASSO&#39;s features" in page
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--k", "5,x"], "must be integers like 10,20; got '5,x'"),
-        (["--k", "0,5"], "must lie in 1..61"),
-        (["--k", "70"], "must lie in 1..61"),
-        (["--sigma", "0"], "must be positive and finite"),
-        (["--sigma", "nan"], "must be positive and finite"),
-        (["--images", "1798"], "must be 1 to 1797, the images of digits; got 1798"),
-        (["--alpha", "2"], "--alpha"),
-        (["--data", "mnist"], "MNIST needs SPARSELIN_DATA"),
-    ],
-)
+WRONG_ARGUMENTS = [
+    (["--k", "5,x"], "must be integers like 10,20; got '5,x'"),
+    (["--k", "0,5"], "must lie in 1..61"),
+    (["--k", "70"], "must lie in 1..61"),
+    (["--sigma", "0"], "must be positive and finite"),
+    (["--sigma", "nan"], "must be positive and finite"),
+    (["--images", "1798"], "must be 1 to 1797, the images of digits; got 1798"),
+    (["--alpha", "2"], "--alpha"),
+    (["--data", "mnist"], "MNIST needs SPARSELIN_DATA"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG_ARGUMENTS)
 def test_wrong_arguments(tmp_path, arguments, words):
     result = run(tmp_path, *arguments)
     assert result.exit_code == 2

@@ -28,16 +28,16 @@ def test_what_is_as_the_paper_says_shows():
     assert totals["sigma", ""] == 15
 
 
-@pytest.mark.parametrize(
-    ("method", "change", "fallen"),
-    [
-        ("ld", {"error": 9.0}, {"regularized", "mild", "mild in proportion", "alike", "sigma"}),
-        ("no-reg", {"error": 9.0}, {"greedy", "growth", "sigma"}),
-        ("no-reg", {"value": 1.0}, {"diverse", "trend no-reg"}),
-        ("lasso", {"value": 0.3}, {"trend lasso"}),
-        ("sv", {"r2": 0.1}, {"fit"}),
-    ],
-)
+CHANGES = [
+    ("ld", {"error": 9.0}, {"regularized", "mild", "mild in proportion", "alike", "sigma"}),
+    ("no-reg", {"error": 9.0}, {"greedy", "growth", "sigma"}),
+    ("no-reg", {"value": 1.0}, {"diverse", "trend no-reg"}),
+    ("lasso", {"value": 0.3}, {"trend lasso"}),
+    ("sv", {"r2": 0.1}, {"fit"}),
+]
+
+
+@pytest.mark.parametrize(("method", "change", "fallen"), CHANGES)
 def test_a_change_of_one_method_is_seen_where_it_belongs(method, change, fallen):
     def changed(one):
         if (one.method, one.k) not in ((method, 20), (method, 30)):

@@ -6,10 +6,13 @@ import pytest
 from fractional import dot, fractions, gram, solve
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from oracles import objective
 
 import sparselin as sl
 from sparselin import Status
 from sparselin.lasso._candidates import Candidates
+from sparselin.lasso.gap import gap_at, proved_zero
+from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.testing import integer_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -49,20 +52,6 @@ def test_the_projection_under_ties(design, share):
     lam = share * sl.lambda_star(X, v)
     assume(lam > 0)
     assert_is_projection(X, v, lam, [], sl.project_dual(X, v, lam))
-
-
-def test_against_two_quadratic_programming_solvers(rng):
-    cp, quadprog = pytest.importorskip("cvxpy"), pytest.importorskip("quadprog")
-    X, v = rng.normal(size=(20, 40)), rng.normal(size=20)
-    lam = 0.4 * np.abs(X.T @ v).max()
-    ours = sl.project_dual(X, v, lam, forced=[5]).u
-    C = np.c_[X[:, 5], X, -X]
-    theirs = quadprog.solve_qp(np.eye(20), v, C, np.r_[0, np.full(80, -lam)], meq=1)[0]
-    np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.linalg.norm(v))
-    u = cp.Variable(20)
-    goal = cp.Minimize(cp.sum_squares(u - v))
-    cp.Problem(goal, [cp.norm_inf(X.T @ u) <= lam, X[:, 5] @ u == 0]).solve(solver=cp.CLARABEL)
-    np.testing.assert_allclose(ours, u.value, atol=1e-6)
 
 
 def exact_projection(X, v, lam, S):
@@ -146,26 +135,6 @@ def test_a_coefficient_that_is_zero_wrongly_is_noticed(monkeypatch, rng):
     np.testing.assert_allclose(sl.project_dual(X, v, lam).u, right.u, rtol=1e-12)
 
 
-@given(SEEDS)
-def test_projecting_twice_and_projecting_an_inner_point(seed):
-    rng = np.random.default_rng(seed)
-    X, v = rng.normal(size=(8, 12)), rng.normal(size=8)
-    lam = 0.5 * np.abs(X.T @ v).max()
-    u = sl.project_dual(X, v, lam).u
-    np.testing.assert_allclose(sl.project_dual(X, u, lam).u, u, atol=1e-12)
-    inside = sl.project_dual(X, v, 3 * lam)
-    assert np.array_equal(inside.u, v)
-    assert not inside.coef.any()
-
-
-@given(SEEDS)
-def test_projections_do_not_move_points_apart(seed):
-    rng = np.random.default_rng(seed)
-    X, v, w = rng.normal(size=(8, 12)), rng.normal(size=8), rng.normal(size=8)
-    near = sl.project_dual(X, v, 1.0).u - sl.project_dual(X, w, 1.0).u
-    assert np.linalg.norm(near) <= np.linalg.norm(v - w) * (1 + 1e-12)
-
-
 def test_at_zero_it_is_the_residual_of_least_squares(rng):
     X, v = rng.normal(size=(12, 5)), rng.normal(size=12)
     u = sl.project_dual(X, v, 0.0).u
@@ -182,3 +151,64 @@ def test_ill_conditioned_active_columns_meet_the_stated_error():
     projection = sl.project_dual(X, v, lam)
     kappa = np.linalg.cond(X[:, list(projection.active)])
     assert_is_projection(X, v, lam, [], projection, tol=max(1e-12, 100 * 2.2e-16 * kappa))
+
+
+# The duality gap of the LASSO, and what it proves to be zero
+
+
+def gap(X, y, S, coef, lam):
+    S = np.array(S, np.intp)
+    u = project_off(orthonormal_basis(X[:, S]), y - X @ coef)
+    return gap_at(y - X @ coef, u, X.T @ u, S, coef, lam, np.linalg.norm(X, axis=0))
+
+
+@given(SEEDS, st.integers(0, 3))
+def test_the_gap_is_primal_minus_dual_and_the_dual_point_is_feasible(seed, size):
+    rng = np.random.default_rng(seed)
+    X, y, S, lam = rng.normal(size=(10, 15)), rng.normal(size=10), list(range(size)), rng.uniform(0.1, 5)
+    coef = rng.normal(size=15)
+    dual = gap(X, y, S, coef, lam)
+    assert np.abs(X[:, S].T @ dual.u).max(initial=0) <= 1e-12
+    assert np.abs(X.T @ dual.u).max() <= lam * (1 + 1e-12)
+    value = 0.5 * y @ y - 0.5 * np.sum((y - dual.u) ** 2)
+    assert dual.gap == pytest.approx(objective(X, y, coef, lam, S) - value, rel=1e-9)
+
+
+@given(SEEDS)
+def test_the_gap_bounds_the_excess_and_vanishes_at_the_solution(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
+    lam = 0.3 * np.abs(X.T @ y).max()
+    solution = sl.lasso_path(X, y).at(lam)
+    assert gap(X, y, [], solution, lam).gap <= 1e-13 * (y @ y)
+    other = solution + 0.1 * rng.normal(size=15)
+    excess = objective(X, y, other, lam) - objective(X, y, solution, lam)
+    assert gap(X, y, [], other, lam).gap >= excess
+
+
+@given(SEEDS)
+def test_what_is_proved_zero_is_zero(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
+    lam = 0.3 * np.abs(X.T @ y).max()
+    solution = sl.lasso_path(X, y).at(lam)
+    norms = np.linalg.norm(X, axis=0)
+    at_solution = proved_zero(norms, gap(X, y, [], solution, lam), lam)
+    assert np.array_equal(at_solution, solution == 0)
+    nearby = solution + 1e-4 * rng.normal(size=15)
+    assert not np.any(proved_zero(norms, gap(X, y, [], nearby, lam), lam) & (solution != 0))
+
+
+def test_a_gap_far_below_rounding_of_the_objective_is_known(rng):
+    """β = 0 is optimal for λ ≥ ‖Xᵀy‖∞: the gap there is exactly zero, not eps‖y‖²."""
+    X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
+    assert gap(X, y, [], np.zeros(15), 1.001 * np.abs(X.T @ y).max()).gap == 0
+
+
+def test_bases_of_dependent_columns(rng):
+    columns = rng.normal(size=(10, 3))
+    columns = np.c_[columns, 1e8 * (columns[:, 0] - columns[:, 1]), np.zeros(10)]
+    basis = orthonormal_basis(columns)
+    assert basis.shape == (10, 3)
+    np.testing.assert_allclose(basis @ (basis.T @ columns), columns, atol=1e-6)
+    assert orthonormal_basis(columns[:, :0]).shape == (10, 0)

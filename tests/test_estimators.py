@@ -124,15 +124,6 @@ def test_the_default_is_a_tenth_of_the_features(rng):
     assert OrthogonalMatchingPursuit().fit(X[:, :3], y).n_nonzero_coefs_ == 1
 
 
-def test_omp_does_not_end_at_a_feature_that_is_orthogonal_to_y():
-    X, y = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.0, -1.0])
-    how = {"n_nonzero_coefs": 2, "fit_intercept": False}
-    near(OrthogonalMatchingPursuit(**how).fit(X, y).coef_, [2.0, -1.0])
-    wrong = linear_model.OrthogonalMatchingPursuit(**how, precompute=False)
-    warns("", wrong.fit, X, y, category=RuntimeWarning)
-    assert np.count_nonzero(wrong.coef_) == 1
-
-
 @pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
 @each_estimator
 def test_the_scale_of_y_does_not_matter(X, y, name, scale):

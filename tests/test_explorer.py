@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polytopes import inside
+from refusals import refuses
 
 import sparselin as sl
 from sparselin.plots.explorer import pages
@@ -53,30 +54,30 @@ def test_a_preset_has_a_short_address(name):
     assert state_of(f"?preset={name}") == PRESETS[name].state
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("preset=nothing", "preset must be one of plane, .*; got 'nothing'"),
-        ("nothing", "preset must be one of plane, .*; got 'nothing'"),
-        ("X=1,0;0,1", "the address must have y"),
-        ("y=1,0", "the address must have X"),
-        ("X=1,0;0,1&y=1,0&z=3", "the address may have X, y, lam and S, or preset; got 'z'"),
-        ("X=1,0&X=1,1&y=1,0", "must have X only once; got it 2 times"),
-        ("X=1,a;0,1&y=1,0", "X must have numbers separated by commas; got 'a'"),
-        ("X=1,0;0&y=1,0", "column 1 of X must have 2 numbers, like y; got 1"),
-        ("X=1,0;&y=1,0", "column 1 of X must have 2 numbers, like y; got 0"),
-        ("X=1,0&y=1,0,0,0", "y must have 2 or 3 numbers; got 4"),
-        ("X=nan,0&y=1,0", "X must have finite numbers; got 'nan'"),
-        ("X=1e7,0&y=1,0", "size at most 1e\\+06; got 1e\\+07"),
-        ("X=1,0&y=1,0&lam=0", "lam must be from 1e-06 to 1e\\+06; got 0"),
-        ("X=1,0&y=1,0&lam=1,2", "lam must be one number; got 2"),
-        ("X=1,0&y=1,0&S=1", "S must have distinct columns from 0 to 0; got \\[1\\]"),
-        ("X=1,0;0,1&y=1,0&S=0,0", "from 0 to 1; got \\[0, 0\\]"),
-        ("X=1,0;0,1&y=1,0&S=a", "S must have whole numbers"),
-        (f"X={';'.join(['1,0'] * 9)}&y=1,0", "X must have 1 to 8 columns; got 9"),
-        ("%ff%00=&&==", "the address may have X, y, lam and S, or preset"),
-    ],
-)
+BROKEN = [
+    ("preset=nothing", "preset must be one of plane, .*; got 'nothing'"),
+    ("nothing", "preset must be one of plane, .*; got 'nothing'"),
+    ("X=1,0;0,1", "the address must have y"),
+    ("y=1,0", "the address must have X"),
+    ("X=1,0;0,1&y=1,0&z=3", "the address may have X, y, lam and S, or preset; got 'z'"),
+    ("X=1,0&X=1,1&y=1,0", "must have X only once; got it 2 times"),
+    ("X=1,a;0,1&y=1,0", "X must have numbers separated by commas; got 'a'"),
+    ("X=1,0;0&y=1,0", "column 1 of X must have 2 numbers, like y; got 1"),
+    ("X=1,0;&y=1,0", "column 1 of X must have 2 numbers, like y; got 0"),
+    ("X=1,0&y=1,0,0,0", "y must have 2 or 3 numbers; got 4"),
+    ("X=nan,0&y=1,0", "X must have finite numbers; got 'nan'"),
+    ("X=1e7,0&y=1,0", "size at most 1e\\+06; got 1e\\+07"),
+    ("X=1,0&y=1,0&lam=0", "lam must be from 1e-06 to 1e\\+06; got 0"),
+    ("X=1,0&y=1,0&lam=1,2", "lam must be one number; got 2"),
+    ("X=1,0&y=1,0&S=1", "S must have distinct columns from 0 to 0; got \\[1\\]"),
+    ("X=1,0;0,1&y=1,0&S=0,0", "from 0 to 1; got \\[0, 0\\]"),
+    ("X=1,0;0,1&y=1,0&S=a", "S must have whole numbers"),
+    (f"X={';'.join(['1,0'] * 9)}&y=1,0", "X must have 1 to 8 columns; got 9"),
+    ("%ff%00=&&==", "the address may have X, y, lam and S, or preset"),
+]
+
+
+@pytest.mark.parametrize(("query", "words"), BROKEN)
 def test_a_broken_address_is_told_in_one_line(query, words):
     with pytest.raises(ValueError, match=words) as error:
         state_of(query)
@@ -92,24 +93,24 @@ def test_a_long_message_is_cut():
 PLAIN = {"address": "X=1,0;0,1&y=1,0.9&lam=0.5"}
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({}, "got 'None'"),
-        ({"address": None}, "got 'None'"),
-        ({"address": ["preset=plane"]}, "the address"),
-        (PLAIN | {"moved": "y"}, "reach must be a nonnegative number; got 'None'"),
-        (PLAIN | {"moved": "y", "reach": "near"}, "reach must be a nonnegative number; got 'near'"),
-        (PLAIN | {"moved": "y", "reach": 10**400}, "reach must be a nonnegative number"),
-        (PLAIN | {"moved": "y", "reach": -1.0}, "reach must be a nonnegative number"),
-        (PLAIN | {"moved": "y", "reach": float("nan")}, "reach must be a nonnegative number"),
-        (PLAIN | {"moved": "2", "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '2'"),
-        (PLAIN | {"moved": -1, "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '-1'"),
-        (PLAIN | {"picks": "some"}, "picks must be one of all, untrained, none; got 'some'"),
-        (PLAIN | {"picks": []}, "picks must be one of"),
-        ({"address": "X=1e6,6704,-0.005&y=-371014,-0.69,0&lam=0.01"}, "X has a column that is too long"),
-    ],
-)
+SENSELESS = [
+    ({}, "got 'None'"),
+    ({"address": None}, "got 'None'"),
+    ({"address": ["preset=plane"]}, "the address"),
+    (PLAIN | {"moved": "y"}, "reach must be a nonnegative number; got 'None'"),
+    (PLAIN | {"moved": "y", "reach": "near"}, "reach must be a nonnegative number; got 'near'"),
+    (PLAIN | {"moved": "y", "reach": 10**400}, "reach must be a nonnegative number"),
+    (PLAIN | {"moved": "y", "reach": -1.0}, "reach must be a nonnegative number"),
+    (PLAIN | {"moved": "y", "reach": float("nan")}, "reach must be a nonnegative number"),
+    (PLAIN | {"moved": "2", "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '2'"),
+    (PLAIN | {"moved": -1, "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '-1'"),
+    (PLAIN | {"picks": "some"}, "picks must be one of all, untrained, none; got 'some'"),
+    (PLAIN | {"picks": []}, "picks must be one of"),
+    ({"address": "X=1e6,6704,-0.005&y=-371014,-0.69,0&lam=0.01"}, "X has a column that is too long"),
+]
+
+
+@pytest.mark.parametrize(("asked", "words"), SENSELESS)
 def test_a_question_without_sense_is_told_in_one_line(asked, words):
     widget = Explorer()
     before = widget.state
@@ -468,19 +469,16 @@ def test_a_preset_or_an_address_by_name():
     assert sl.explore("X=1,0;0,1&y=3,1&lam=2").state == State(((1.0, 0.0), (0.0, 1.0)), (3.0, 1.0), 2.0)
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("X=1,0;0,1&y=0,0&lam=1", "λ* = 0, and no feature enters: P_S^⊥y is zero."),
-        ("X=1,0&y=0,1&lam=1", "λ* = 0, and no feature enters: no column is correlated with P_S^⊥y."),
-        (
-            "X=1,0&y=1,1&lam=1&S=0",
-            "S = {0}: λ* = 0, and no feature enters: every column is in the span of S.",
-        ),
-        ("X=1,0;0,1&y=3,1&lam=3", "λ* = 3, T = {0}, A(S) = {0}. At λ = 3 no feature has entered: u = y."),
-        ("X=1,0;0,1&y=-3,1&lam=2", "λ* = 3, T = {0}, A(S) = {0}. At λ = 2 (inside the window): β₀ < 0."),
-    ],
-)
+WORDS = [
+    ("X=1,0;0,1&y=0,0&lam=1", "λ* = 0, and no feature enters: P_S^⊥y is zero."),
+    ("X=1,0&y=0,1&lam=1", "λ* = 0, and no feature enters: no column is correlated with P_S^⊥y."),
+    ("X=1,0&y=1,1&lam=1&S=0", "S = {0}: λ* = 0, and no feature enters: every column is in the span of S."),
+    ("X=1,0;0,1&y=3,1&lam=3", "λ* = 3, T = {0}, A(S) = {0}. At λ = 3 no feature has entered: u = y."),
+    ("X=1,0;0,1&y=-3,1&lam=2", "λ* = 3, T = {0}, A(S) = {0}. At λ = 2 (inside the window): β₀ < 0."),
+]
+
+
+@pytest.mark.parametrize(("query", "words"), WORDS)
 def test_words(query, words):
     assert frame(of_address(query), "none")["words"] == words
 
@@ -498,20 +496,19 @@ def test_the_widget_keeps_what_is_shown():
     assert widget.X.tolist() == [[1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "words"),
-    [
-        ({"y": [1.0, 2.0]}, ValueError, "X must be given"),
-        ({"X": [[1.0], [0.0]]}, TypeError, "y must be given"),
-        ({"X": np.eye(4), "y": np.ones(4)}, ValueError, "X must have 2 rows, .* or 3, .*; got X of shape"),
-        ({"X": np.ones((2, 9)), "y": np.ones(2)}, ValueError, "1 to 8 columns; got 9"),
-        ({"X": np.eye(2), "y": np.ones(2), "lam": -1.0}, ValueError, "lam"),
-        ({"X": np.eye(2), "y": np.ones(2), "forced": [5]}, ValueError, "forced"),
-    ],
-)
+REFUSED = [
+    ({"y": [1.0, 2.0]}, ValueError, "X must be given"),
+    ({"X": [[1.0], [0.0]]}, TypeError, "y must be given"),
+    ({"X": np.eye(4), "y": np.ones(4)}, ValueError, "X must have 2 rows, .* or 3, .*; got X of shape"),
+    ({"X": np.ones((2, 9)), "y": np.ones(2)}, ValueError, "1 to 8 columns; got 9"),
+    ({"X": np.eye(2), "y": np.ones(2), "lam": -1.0}, ValueError, "lam"),
+    ({"X": np.eye(2), "y": np.ones(2), "forced": [5]}, ValueError, "forced"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "kind", "words"), REFUSED)
 def test_explore_refuses(arguments, kind, words):
-    with pytest.raises(kind, match=words):
-        sl.explore(**arguments)
+    refuses(words, sl.explore, error=kind, **arguments)
 
 
 def test_pages_need_nothing_else(tmp_path):

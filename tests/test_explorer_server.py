@@ -41,7 +41,7 @@ def test_a_taken_port_is_told_in_one_line(monkeypatch):
         port = place.getsockname()[1]
         found = run(monkeypatch, "--port", str(port))
     assert found.exit_code == 1
-    taken = rf"Error: cannot use port {port} \(.*\): choose another with --port; .*\n"
+    taken = rf"Error: cannot use port {port} \(.*\): choose another with --port; .*0 means any free one\n"
     assert re.fullmatch(taken, found.output)
 
 

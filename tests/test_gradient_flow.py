@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from refusals import refuses
-from sklearn.datasets import load_diabetes
 
 import sparselin as sl
 from proofs_checks.flow import exact_flow
@@ -130,23 +129,6 @@ def test_times_and_values():
     assert sl.gradient_flow(X, [0.0, 0.0], restart=True).status == sl.Status.EXACT_FIT
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1e-30, 3.0, 1e100])
-def test_scale(scale):
-    rng = np.random.default_rng(3)
-    X, y = rng.standard_normal((20, 30)), rng.standard_normal(20)
-    X[:, 7] = X[:, 2]
-    path = sl.gradient_flow(X, y)
-    for a, b in ((1.0, scale), (scale, 1.0)):
-        other = sl.gradient_flow(a * X, b * y)
-        assert other.supports == path.supports
-        assert other.status == path.status
-        assert np.allclose(other.tau * scale, path.tau, rtol=1e-10)
-        assert np.allclose(other.s, path.s, rtol=0, atol=1e-10)
-    mixed = np.ones(30)
-    mixed[5:10] = scale  # features of another scale
-    assert sl.gradient_flow(X * mixed, y).status in (sl.Status.COMPLETED, sl.Status.BEYOND_PRECISION)
-
-
 def test_intercept_scales_weights_and_float32():
     rng = np.random.default_rng(4)
     X, y, w = rng.standard_normal((20, 6)) + 3, rng.standard_normal(20), rng.integers(1, 4, 20)
@@ -197,53 +179,3 @@ def test_the_picture_has_stairs_and_averages():
     assert "dotted" not in restarted.get_xlabel()
     at_rest = sl.plots.show(sl.gradient_flow(X, [0.0, 0.0])).texts[0]
     assert at_rest.get_text().startswith("The flow is at rest")
-
-
-# The examples of `iss` and `lb` in the manual of Libra (R), whose iteration is the discrete flow. Its time is
-# t = nτ, and its columns have length √n. The manual shows pictures, not numbers; R is not needed here.
-
-
-def linearized_bregman(X, y, kappa, alpha, times):
-    """s at the times t = kα: z ← z + (α/n)Xᵀ(y − Xβ), β = κ(z − s), with z clipped to s ∈ [−1, 1]^d."""
-    z, out = np.zeros(X.shape[1]), []
-    for k in range(round(times[-1] / alpha) + 1):
-        if k == round(times[len(out)] / alpha):
-            out.append(np.clip(z, -1, 1))
-        z = z + alpha / len(y) * (X.T @ (y - X @ (kappa * (z - np.clip(z, -1, 1)))))
-    return np.array(out)
-
-
-def example_of_iss():
-    rng, n, p, k = np.random.default_rng(0), 200, 100, 30
-    X = rng.multivariate_normal(np.zeros(p), np.full((p, p), 1 / (3 * p)) + (1 - 1 / (3 * p)) * np.eye(p), n)
-    u = rng.standard_normal(k)
-    return X, X[:, :k] @ (u + np.sign(u)) + rng.standard_normal(n), 0.5
-
-
-def example_of_diabetes():
-    X, y = load_diabetes(return_X_y=True, scaled=False)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    return Z, y - y.mean(), len(y) / np.linalg.norm(Z, 2) ** 2
-
-
-@pytest.mark.parametrize("example", [example_of_iss, example_of_diabetes])
-def test_the_discrete_flow_of_libra_tends_to_the_flow(example):
-    """Its error is of the order 1/κ, as that of gradient flow is of the order 1/log(1/α)."""
-    X, y, step = example()
-    times = np.linspace(0.03, 3 if example is example_of_iss else 1, 100)
-    path = sl.gradient_flow(X, y)
-    errors = []
-    for kappa in (256, 1024):
-        grid = np.round(times / (step / kappa)) * (step / kappa)
-        s = linearized_bregman(X, y, kappa, step / kappa, grid)
-        errors.append(kappa * np.abs(s - path.s_at(grid / len(y))).max())
-    assert abs(errors[0] - errors[1]) <= 0.15 * errors[1] <= 4
-
-
-def test_the_diabetes_data_in_the_units_of_libra():
-    X, y = load_diabetes(return_X_y=True, scaled=False)
-    path = sl.gradient_flow(X, y, intercept=True, standardize=True)
-    Z, t, _ = example_of_diabetes()
-    assert np.allclose(path.tau, sl.gradient_flow(Z, t).tau, rtol=1e-10)
-    assert path.supports[:4] == ((2,), (2, 8), (2, 3, 8), (2, 3, 6, 8))
-    assert [6 in support for support in path.supports[7:]] == [True, False, False, True]  # leaves and returns

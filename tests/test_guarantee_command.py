@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from commands import invoke
 
 import sparselin as sl
-from sparselin import plots
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.group import cli
 from sparselin.studies.guarantees import command, figures, large, summary
@@ -197,12 +196,8 @@ def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
 def test_ctrl_c_in_the_middle(tmp_path):
     arguments = f"{sys.executable} -m sparselin guarantee --designs 100000 --ensembles gaussian".split()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(
-        [*arguments, "--jobs", "2", "--quick", "--output", str(tmp_path / "report")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    arguments += ["--jobs", "2", "--quick", "--output", str(tmp_path / "report")]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while not (tmp_path / "report").exists():
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.1)
@@ -216,16 +211,16 @@ def test_ctrl_c_in_the_middle(tmp_path):
     assert "Interrupted" in printed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--ensembles", "nonsense"], "unknown ensemble"),
-        (["--designs", "-1"], "Invalid value"),
-        (["--design", "missing.npz"], "does not exist"),
-        (["--features", "19"], "must be at least 2k = 20"),
-        (["--features", "40", "--ensembles", "ar1"], "has no effect"),
-    ],
-)
+BAD_OPTIONS = [
+    (["--ensembles", "nonsense"], "unknown ensemble"),
+    (["--designs", "-1"], "Invalid value"),
+    (["--design", "missing.npz"], "does not exist"),
+    (["--features", "19"], "must be at least 2k = 20"),
+    (["--features", "40", "--ensembles", "ar1"], "has no effect"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_OPTIONS)
 def test_bad_options(arguments, words):
     assert words in invoke("guarantee", *arguments, exit_code=2)
 
@@ -347,19 +342,6 @@ def test_summaries_by_hand():
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)
     assert "On 4 designs, 3 guarantees" in headline(Findings(records, []))[0]
-
-
-def test_spread_yields_everything():
-    jobs = iter([(abs, (-i,)) for i in range(20)])
-    assert sorted(run_jobs(jobs, 1)) == list(range(20))
-
-
-def test_the_view_from_y():
-    X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.0], [0.0, 0.0, -0.8]])
-    ax = plots.around_y(X, np.array([0.0, 0.0, 2.0]), [2, 1], [0, 1])
-    greedy = next(line for line in ax.get_lines() if line.get_label() == "greedy, in order")
-    # a column and its opposite are one: the angle of (0.6, 0, −0.8) to ±e₃
-    assert greedy.get_ydata() == pytest.approx([np.degrees(np.arccos(0.8)), 90])
 
 
 def test_worst_is_drawn_for_one_size():

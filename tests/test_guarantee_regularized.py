@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from batches import FAMILY, batch
 from oracles import unit
-from ratios import independent_design, r2, ratio_by_definition, subsets
+from ratios import FAMILY, batch, independent_design, r2, ratio_by_definition, subsets
 
 import sparselin as sl
 
@@ -165,15 +164,15 @@ def test_forward_regression_where_f_falls(delta):
     assert min(more) < -0.01
 
 
-@pytest.mark.parametrize(
-    ("f", "scale", "missing"),
-    [
-        (sl.spectral.SmoothedDifferentialEntropy(0.1), 1, "a constant for k features"),
-        (sl.spectral.SmoothedDifferentialEntropy(0.1, k=2), 1, "a constant for k features"),
-        (sl.spectral.SpectralVariance(k=2), 1, "a constant for k features"),
-        (sl.spectral.SpectralVariance(k=6), 2, "unit columns"),
-    ],
-)
+NEEDED = [
+    (sl.spectral.SmoothedDifferentialEntropy(0.1), 1, "a constant for k features"),
+    (sl.spectral.SmoothedDifferentialEntropy(0.1, k=2), 1, "a constant for k features"),
+    (sl.spectral.SpectralVariance(k=2), 1, "a constant for k features"),
+    (sl.spectral.SpectralVariance(k=6), 2, "unit columns"),
+]
+
+
+@pytest.mark.parametrize(("f", "scale", "missing"), NEEDED)
 def test_what_forward_regression_needs_where_f_falls(f, scale, missing):
     """On six copies of y it must take all six, and g falls below 1 − 1/e of its maximum, though γ = 1."""
     X, y = scale * np.ones((1, 6)), np.ones(1)

@@ -7,8 +7,8 @@ import scipy.sparse
 from fractional import dot, fractions
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracles import brute_force_lasso, lasso_kkt, objective, residual, worst_kkt
-from sklearn.linear_model import lars_path
+from oracles import lasso_kkt, residual, worst_kkt
+from refusals import refuses
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
@@ -64,48 +64,6 @@ def test_kkt_on_designs_that_break_lars(kind, n):
             assert worst_kkt(path, X, y) <= 1e-10, seed
 
 
-def test_scikit_learn_issue_2746():
-    """Two equal columns: its LARS still ends at [0, 4.998, 0, 2.498, 0]; the optimum has 2.498 twice."""
-    X = np.array([[0.0, 0, 0, -1, 0], [0, -1, 0, 0, 0]])
-    y = np.array([-2.5, -5.0])
-    coef = sl.lasso_path(X, y).at(0.002)
-    np.testing.assert_allclose(coef, [0, 4.998, 0, 2.498, 0], atol=1e-12)
-    X = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    path = sl.lasso_path(X, [3.0, 1.0])
-    assert worst_kkt(path, X, np.array([3.0, 1.0])) <= 1e-15
-
-
-@given(integer_designs(max_n=3, max_d=4), st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 1))
-def test_objective_is_the_least_over_all_signed_supports(design, share, unpenalized):
-    X, y = design
-    S = tuple(range(unpenalized))
-    lam = share * sl.lambda_star(X, y, forced=S)
-    assume(lam > 0)
-    ours = objective(X, y, sl.lasso_path(X, y, forced=S).at(lam), lam, S)
-    assert ours <= brute_force_lasso(X, y, lam, S) + 1e-12 * (y @ y)
-
-
-def test_agrees_with_scikit_learn_where_that_is_right(rng):
-    X, y = rng.normal(size=(40, 20)), rng.normal(size=40)
-    alphas, _, coefs = lars_path(X, y, method="lasso")
-    path = sl.lasso_path(X, y)
-    np.testing.assert_allclose(path.knots, alphas * 40, rtol=1e-9, atol=1e-9 * path.knots[0])
-    np.testing.assert_allclose(path.coef, coefs.T, atol=1e-9 * np.abs(path.coef).max())
-
-
-def test_agrees_with_an_interior_point_method(rng):
-    cp = pytest.importorskip("cvxpy")
-    X, y = rng.normal(size=(15, 25)), rng.normal(size=15)
-    path = sl.lasso_path(X, y, forced=[3, 4])
-    beta = cp.Variable(25)
-    penalized = [j for j in range(25) if j not in (3, 4)]
-    for lam in (0.7 * path.knots[0], 0.1 * path.knots[0]):
-        goal = 0.5 * cp.sum_squares(y - X @ beta) + lam * cp.norm1(beta[penalized])
-        value = cp.Problem(cp.Minimize(goal)).solve(solver=cp.CLARABEL)
-        assert objective(X, y, path.at(lam), lam, [3, 4]) == pytest.approx(value, rel=1e-7)
-        np.testing.assert_allclose(path.at(lam), beta.value, atol=1e-5)
-
-
 def test_a_coefficient_may_leave():
     """A path with drops: at some knot the active set loses an index that is no longer nonzero below it."""
     rng = np.random.default_rng(0)
@@ -126,11 +84,13 @@ def test_lam_min_and_max_steps(rng):
     np.testing.assert_allclose(part.coef[-1], whole.at(lam), atol=1e-12)
     steps = sl.lasso_path(X, y, max_steps=5)
     assert steps.status is Status.MAX_STEPS
+    assert "undecided" not in steps.status.message
+    # `active` at the last knot is what is nonzero just above it
+    assert steps.active[-1] == tuple(np.flatnonzero(steps.coef[-1] + steps.coef[-2]))
     np.testing.assert_allclose(steps.knots, whole.knots[:6], rtol=1e-12)
-    with pytest.raises(ValueError, match="the end of this path"):
-        steps.at(whole.knots[6])
+    refuses("the end of this path", steps.at, whole.knots[6])
     above = sl.lasso_path(X, y, lam_min=2 * whole.knots[0])
-    assert above.status is Status.COMPLETED
+    assert (above.status, above.active) == (Status.COMPLETED, ((),))
     assert not above.at(2 * whole.knots[0]).any()
 
 
@@ -277,17 +237,6 @@ def test_offsets_beside_an_unpenalised_intercept(offset):
     c = sum((v - mean) * (Fraction(w) - mean_y) for v, w in zip(centred, y.tolist(), strict=True))
     assert path.knots[0] == pytest.approx(abs(float(c)), rel=1e-8 if offset < 1e6 else 1e-13)
     assert path.active[0] == (1,)
-
-
-def test_as_many_steps_as_were_asked_for(rng):
-    """The status says so, and `active` at the last knot is what is nonzero just above it."""
-    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
-    path = sl.lasso_path(X, y, max_steps=5)
-    assert path.status is Status.MAX_STEPS
-    assert "undecided" not in path.status.message
-    above = (path.coef[-1] + path.coef[-2]) / 2
-    assert path.active[-1] == tuple(np.flatnonzero(above))
-    assert sl.lasso_path(X, y, lam_min=2 * path.knots[0]).active == ((),)
 
 
 def test_knots_that_are_one_in_float32_stay_apart():

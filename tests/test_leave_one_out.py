@@ -63,16 +63,16 @@ def test_a_row_that_nearly_determines_its_fit_is_left_out_to_rounding(size):
     assert error == pytest.approx(exact, rel=1e-9 + 1e-15 * size)
 
 
-@pytest.mark.parametrize(
-    ("data", "path", "message"),
-    [
-        ((X, y, WEIGHT), sl.omp(X, y, 3), "path was not computed from X, y"),
-        ((sl.Problem(X, y), None), sl.omp(X, y, 3, intercept=True), "path was not computed from X, y"),
-        ((X[:, :1], y), sl.omp(X, y, 3), "path must hold column indices in 0..0"),
-        ((X, y), sl.omp(X, y, 3, positive=True), "path must not come from positive=True"),
-        ((X, y), sl.lasso_path(X, y), "path must be a SelectionPath, .* got LassoPath"),
-    ],
-)
+OTHERS = [
+    ((X, y, WEIGHT), sl.omp(X, y, 3), "path was not computed from X, y"),
+    ((sl.Problem(X, y), None), sl.omp(X, y, 3, intercept=True), "path was not computed from X, y"),
+    ((X[:, :1], y), sl.omp(X, y, 3), "path must hold column indices in 0..0"),
+    ((X, y), sl.omp(X, y, 3, positive=True), "path must not come from positive=True"),
+    ((X, y), sl.lasso_path(X, y), "path must be a SelectionPath, .* got LassoPath"),
+]
+
+
+@pytest.mark.parametrize(("data", "path", "message"), OTHERS)
 def test_other_data_and_other_paths_are_refused(data, path, message):
     with pytest.raises((TypeError, ValueError), match=message):
         sl.leave_one_out(*data[:2], path, sample_weight=data[2] if data[2:] else None)

@@ -42,55 +42,43 @@ def test_a_failing_case_is_shrunk_and_reported():
     refuses("ours-x: counterexample: 11", test, error=AssertionError)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "check", "failure"),
-    [
-        (Verdict.HOLDS, lambda check: None, "'holds', but no case was checked"),
-        (
-            Verdict.HOLDS,
-            lambda check: check.refutes(True, "w"),
-            "'holds', but check.refutes has a witness",
-        ),
-        (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' needs a witness"),
-        (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' needs a witness"),
-        (
-            Verdict.FALSE,
-            lambda check: check.refutes(True, "w"),
-            "'false as printed', but no case was checked",
-        ),
-        (Verdict.EMPIRICAL, lambda check: check.measured("m"), "'empirical', but no case was checked"),
-        (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
-        (Verdict.EMPIRICAL, lambda check: check.tally(3), "'empirical', but nothing was measured"),
-        (Verdict.HOLDS, lambda check: check.tally(9, 2, "this"), "2 of 9 cases fail, the first: this"),
-        (
-            Verdict.CONTRADICTED,
-            lambda check: check.tally(3),
-            "'contradicted by the paper's own tables' needs a witness",
-        ),
-        (
-            Verdict.REPRODUCED,
-            lambda check: check.tally(3),
-            "'reproduced' needs a conclusion from the records",
-        ),
-        (
-            Verdict.NOT_REPRODUCED,
-            lambda check: check.concludes(Verdict.REPRODUCED),
-            "'not reproduced', but the records say 'reproduced'",
-        ),
-        (
-            Verdict.NEEDS_DATA,
-            lambda check: check.concludes(Verdict.NEEDS_DATA),
-            "'needs data', but nothing was measured",
-        ),
-        (
-            Verdict.HOLDS,
-            lambda check: [check.tally(3), check.concludes(Verdict.REPRODUCED)],
-            "'holds', but the records say 'reproduced'",
-        ),
-        (Verdict.HOLDS, lambda check: check.over([1, 0], bool), "counterexample: 0"),
-        (Verdict.HOLDS, lambda check: 1 / 0, "ZeroDivisionError: division by zero"),
-    ],
-)
+EVIDENCE = [
+    (Verdict.HOLDS, lambda check: None, "'holds', but no case was checked"),
+    (Verdict.HOLDS, lambda check: check.refutes(True, "w"), "'holds', but check.refutes has a witness"),
+    (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' needs a witness"),
+    (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' needs a witness"),
+    (Verdict.FALSE, lambda check: check.refutes(True, "w"), "'false as printed', but no case was checked"),
+    (Verdict.EMPIRICAL, lambda check: check.measured("m"), "'empirical', but no case was checked"),
+    (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
+    (Verdict.EMPIRICAL, lambda check: check.tally(3), "'empirical', but nothing was measured"),
+    (Verdict.HOLDS, lambda check: check.tally(9, 2, "this"), "2 of 9 cases fail, the first: this"),
+    (
+        Verdict.CONTRADICTED,
+        lambda check: check.tally(3),
+        "'contradicted by the paper's own tables' needs a witness",
+    ),
+    (Verdict.REPRODUCED, lambda check: check.tally(3), "'reproduced' needs a conclusion from the records"),
+    (
+        Verdict.NOT_REPRODUCED,
+        lambda check: check.concludes(Verdict.REPRODUCED),
+        "'not reproduced', but the records say 'reproduced'",
+    ),
+    (
+        Verdict.NEEDS_DATA,
+        lambda check: check.concludes(Verdict.NEEDS_DATA),
+        "'needs data', but nothing was measured",
+    ),
+    (
+        Verdict.HOLDS,
+        lambda check: [check.tally(3), check.concludes(Verdict.REPRODUCED)],
+        "'holds', but the records say 'reproduced'",
+    ),
+    (Verdict.HOLDS, lambda check: check.over([1, 0], bool), "counterexample: 0"),
+    (Verdict.HOLDS, lambda check: 1 / 0, "ZeroDivisionError: division by zero"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "check", "failure"), EVIDENCE)
 def test_a_verdict_needs_its_evidence(verdict, check, failure):
     correction = "c" if verdict in machinery.REFUTED else ""
     assert decide(a_claim(check, verdict=verdict, correction=correction).claim).failure.startswith(failure)
@@ -112,18 +100,18 @@ def test_the_evidence_for_each_verdict():
         assert outcome == machinery.Outcome(2, 1, ("w",) * refuted, ("m",), None)
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"id": "XX-1"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
-        ({"statement": ""}, "lacks the statement, which comes first"),
-        ({"hypotheses": ""}, "lacks Hypotheses:"),
-        ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
-        ({"verdict": Verdict.FALSE}, "FALSE needs a correction; the docstring lacks Instead:"),
-        ({"correction": "c"}, "a correction, Instead:, belongs only to"),
-        ({"mutants": ()}, "mutants must name"),
-    ],
-)
+MISFITS = [
+    ({"id": "XX-1"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
+    ({"statement": ""}, "lacks the statement, which comes first"),
+    ({"hypotheses": ""}, "lacks Hypotheses:"),
+    ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
+    ({"verdict": Verdict.FALSE}, "FALSE needs a correction; the docstring lacks Instead:"),
+    ({"correction": "c"}, "a correction, Instead:, belongs only to"),
+    ({"mutants": ()}, "mutants must name"),
+]
+
+
+@pytest.mark.parametrize(("fields", "words"), MISFITS)
 def test_fields_that_do_not_fit(fields, words):
     refuses(words, a_claim, lambda check: None, **fields)
 

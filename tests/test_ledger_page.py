@@ -110,20 +110,20 @@ def test_the_script_knows_the_fields_of_the_form(page, name):
     assert f'"{name}"' in (DOCS / "_static" / "ledger.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("λ*(S) = ‖XᵀP_S^⊥y‖∞", "λ* S X P y"),
-        ("a λ₂ < λ* below the paper's λ₀", "λ₂ λ* λ₀"),
-        ("γ_{S,k}(f) ≥ λ_min(C, 2k)", "γ f λ_min C k"),
-        ("A(S) ⊆ T. A set S̄", "A(S) T S̄"),
-        ("R²(S) ≥ ½, σ², f_de", "R² S σ f_de"),
-        ("O(d) of e.g. B.2.2, (1 − e^{−γ})", "d e γ"),
-        ("max_{i∉S} |⟨X_i, r⟩|", "X r"),
-        ("1 + sM², Hv ≥ 1, Q*(β∘β)", "s M H v Q* β"),
-        ("OMP is the LASSO in a tie", ""),
-    ],
-)
+SYMBOLS = [
+    ("λ*(S) = ‖XᵀP_S^⊥y‖∞", "λ* S X P y"),
+    ("a λ₂ < λ* below the paper's λ₀", "λ₂ λ* λ₀"),
+    ("γ_{S,k}(f) ≥ λ_min(C, 2k)", "γ f λ_min C k"),
+    ("A(S) ⊆ T. A set S̄", "A(S) T S̄"),
+    ("R²(S) ≥ ½, σ², f_de", "R² S σ f_de"),
+    ("O(d) of e.g. B.2.2, (1 − e^{−γ})", "d e γ"),
+    ("max_{i∉S} |⟨X_i, r⟩|", "X r"),
+    ("1 + sM², Hv ≥ 1, Q*(β∘β)", "s M H v Q* β"),
+    ("OMP is the LASSO in a tie", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), SYMBOLS)
 def test_symbols(text, found):
     assert ledger_page.symbols(text) == set(found.split())
 

@@ -123,24 +123,6 @@ def test_a_transform_is_as_its_matrix(method, form, dtype, option, rng):
     assert_same(found, expected, 1e3 * float(np.finfo(dtype).eps) * np.sqrt(n))
 
 
-@pytest.mark.parametrize("lam", [0.5, 2.0, 5.0])
-def test_the_dual_projection(lam, rng):
-    X, v = Cosines(30, 150, rng), rng.standard_normal(30)
-    found, expected = (sl.project_dual(form, v, lam / 10, forced=[3]) for form in (X, X.dense()))
-    assert found.u == pytest.approx(expected.u, abs=1e-13)
-    assert found.active == expected.active
-
-
-@pytest.mark.parametrize("method", ["omp", "lasso_path"])
-def test_nonnegative_coefficients(method, rng):
-    X = Convolution(50, 150, rng)
-    D = X.dense()
-    y = D[:, :4] @ [1.0, 2.0, -3.0, 2.0] + 0.1 * rng.standard_normal(50)
-    found, expected = (METHODS[method](form, y, positive=True) for form in (X, D))
-    assert_same(found, expected, 1e-11)
-    assert found.coef.min() >= 0
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_ties_of_an_operator(method, dtype, rng):

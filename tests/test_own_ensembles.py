@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from commands import invoke
 from oracles import same
+from refusals import refuses
 
 from sparselin import ensembles
 from sparselin.ensembles import ENSEMBLES
@@ -17,17 +18,13 @@ from sparselin.studies.verification import run as verification
 
 def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
     """Nothing but `register` is called: settings, options, reports and the study of promises have it."""
-    with pytest.raises(ValueError, match="an ensemble 'gaussian' already"):
-        ensembles.register(ENSEMBLES["gaussian"])
+    refuses("an ensemble 'gaussian' already", ensembles.register, ENSEMBLES["gaussian"])
     ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
     try:
         assert "toy" in verification.VerificationSettings().ensembles
         assert {
             task.study for task in promises.GuaranteeSettings(designs=20).tasks() if task.ensemble == "toy"
-        } == {
-            "check",
-            "ensembles",
-        }
+        } == {"check", "ensembles"}
         assert ensemble_names("toy", promises.families()) == ("toy",)
         line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
         invoke(*line, "--output", tmp_path)
@@ -99,18 +96,18 @@ def test_a_function_in_a_file_is_an_ensemble(own):
     assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("raises", "raises KeyError: 'x'"),
-        ("shape", "X must be an array"),
-        ("nan", "X must be finite"),
-        ("short", "y must have"),
-        ("one", "must return X"),
-        ("none", "must have a function 'none'; it is not there"),
-        ("number", "must have a function 'number'; it is of type int"),
-    ],
-)
+BAD_FUNCTIONS = [
+    ("raises", "raises KeyError: 'x'"),
+    ("shape", "X must be an array"),
+    ("nan", "X must be finite"),
+    ("short", "y must have"),
+    ("one", "must return X"),
+    ("none", "must have a function 'none'; it is not there"),
+    ("number", "must have a function 'number'; it is of type int"),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), BAD_FUNCTIONS)
 def test_a_bad_function_is_one_line(own, tmp_path, name, words):
     arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}:{name}"]
     result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])

@@ -199,7 +199,16 @@ def test_a_problem_stands_for_the_data_once():
         assert path.support.tolist() == sl.omp(X, Y, 2).support.tolist()
     refuses("holds its own y", sl.first_entry, problem, Y, error=TypeError)
     refuses("sample_weight must be passed with the data", sl.omp, problem, 2, sample_weight=np.ones(4))
-    refuses("nonnegative", sl.omp, X, Y, 2, sample_weight=-np.ones(4))
+
+
+NO_GRAM = [
+    ([[1.0, 2.0]], [1.0], 1.0, "square"),
+    ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "symmetric"),
+    ([[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], 9.0, "positive semidefinite"),
+    ([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0], 9.0, "range of G"),
+    ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "smaller than G and Xty imply"),
+    ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], -1.0, "yty"),
+]
 
 
 class TestGram:
@@ -214,17 +223,7 @@ class TestGram:
         assert problem.y_norm == pytest.approx(np.linalg.norm(y), rel=1e-14)
         assert np.abs(problem.correlate(problem.y) - A.T @ y).max() <= 1e-12 * scale.max() * problem.y_norm
 
-    @pytest.mark.parametrize(
-        ("G", "b", "square", "words"),
-        [
-            ([[1.0, 2.0]], [1.0], 1.0, "square"),
-            ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "symmetric"),
-            ([[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], 9.0, "positive semidefinite"),
-            ([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0], 9.0, "range of G"),
-            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "smaller than G and Xty imply"),
-            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], -1.0, "yty"),
-        ],
-    )
+    @pytest.mark.parametrize(("G", "b", "square", "words"), NO_GRAM)
     def test_what_is_no_gram_problem_is_refused(self, G, b, square, words):
         refuses(words, Problem.from_gram, G, b, square)
 
@@ -331,10 +330,7 @@ class TestFrames:
         """Labels that repeat are refused, except the labels that pandas makes when there are none."""
         pandas = pytest.importorskip("pandas")
         data, y = pandas.DataFrame(rng.normal(size=(4, 2)), index=[*"abcd"]), rng.normal(size=4)
-        for labels, first, row in (
-            (["a", "b", "c", "e"], "e", 3),
-            (["a", "z", "z", "b"], "z", 1),
-        ):
+        for labels, first, row in ((["a", "b", "c", "e"], "e", 3), (["a", "z", "z", "b"], "z", 1)):
             words = rf"has the label '?{first}'? in row {row}, which X does not have.*align"
             refuses("y " + words, Problem, data, pandas.Series(y, labels))
             refuses("sample_weight " + words, Problem, data, y, sample_weight=pandas.Series(y**2, labels))

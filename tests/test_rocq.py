@@ -117,21 +117,21 @@ def test_numbers_of_any_size(tmp_path):
     check(tmp_path / "picks.v", X, y, picks_of(certificate))
 
 
+OTHER_PROOFS = [
+    ("sequential_lasso", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
+    ("omp", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
+    ("sequential_lasso", {"k": 4}, {"claim": "omp"}, "claim is 'sequential_lasso', not 'omp'"),
+    ("omp", {"k": 4}, {"claim": "sequential_lasso"}, "claim is 'omp', not 'sequential_lasso'"),
+    ("omp", {"k": 4, "forced": [5, 2]}, {}, r"forced features are \[5, 2\], not \[\]"),
+    ("omp", {"k": 4}, {"forced": [5, 2]}, r"forced features are \[\], not \[5, 2\]"),
+    ("omp", {"k": 4, "intercept": True}, {}, "It is about X and a column of ones"),
+    ("omp", {"k": 4}, {"intercept": True}, "It is about X without a column of ones"),
+]
+
+
 @pytest.mark.slow
 @needs_rocq
-@pytest.mark.parametrize(
-    ("claim", "written", "asked", "message"),
-    [
-        ("sequential_lasso", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
-        ("omp", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
-        ("sequential_lasso", {"k": 4}, {"claim": "omp"}, "claim is 'sequential_lasso', not 'omp'"),
-        ("omp", {"k": 4}, {"claim": "sequential_lasso"}, "claim is 'omp', not 'sequential_lasso'"),
-        ("omp", {"k": 4, "forced": [5, 2]}, {}, r"forced features are \[5, 2\], not \[\]"),
-        ("omp", {"k": 4}, {"forced": [5, 2]}, r"forced features are \[\], not \[5, 2\]"),
-        ("omp", {"k": 4, "intercept": True}, {}, "It is about X and a column of ones"),
-        ("omp", {"k": 4}, {"intercept": True}, "It is about X without a column of ones"),
-    ],
-)
+@pytest.mark.parametrize(("claim", "written", "asked", "message"), OTHER_PROOFS)
 def test_a_proof_of_something_else_is_refused(tmp_path, design, claim, written, asked, message):
     """Coq accepts each file, and it is about this X and y."""
     file, method = tmp_path / "picks.v", getattr(sl, claim)
@@ -180,20 +180,20 @@ def forged(text, old, new):
     return re.sub(old, new, text, count=1)
 
 
+FORGED = [
+    (r"\[:: 0; 1\]\.", "[:: 1; 0]."),  # another goal
+    (r"Step 0 ", "Step 2 "),  # the pick that A(S) does not have, with the goal below
+    (r"\[:: 3; 0; 0\]", "[:: 2; 0; 0]"),  # an entry of X
+    (r"\[:: 1; 1; -1\]", "[:: 1; 2; -1]"),  # an entry of y
+    (r"\[:: 0x1; 0x1; 0x0\]", "[:: 0x1; 0x1; 0x1]"),  # a direction
+    (r"Step 1 0x3\n    \[:: 0x1; 0x0; 0x0\]", "Step 1 0x3\n    [:: 0x1; 0x1; 0x0]"),  # coefficients
+    (r"Step 1 0x3", "Step 1 (-0x3)"),  # a denominator
+]
+
+
 @pytest.mark.slow
 @needs_rocq
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (r"\[:: 0; 1\]\.", "[:: 1; 0]."),  # another goal
-        (r"Step 0 ", "Step 2 "),  # the pick that A(S) does not have, with the goal below
-        (r"\[:: 3; 0; 0\]", "[:: 2; 0; 0]"),  # an entry of X
-        (r"\[:: 1; 1; -1\]", "[:: 1; 2; -1]"),  # an entry of y
-        (r"\[:: 0x1; 0x1; 0x0\]", "[:: 0x1; 0x1; 0x1]"),  # a direction
-        (r"Step 1 0x3\n    \[:: 0x1; 0x0; 0x0\]", "Step 1 0x3\n    [:: 0x1; 0x1; 0x0]"),  # coefficients
-        (r"Step 1 0x3", "Step 1 (-0x3)"),  # a denominator
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), FORGED)
 def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
     certificate, file = certified(TIED_X, TIED_Y, 2), tmp_path / "picks.v"
     certificate.to_rocq(file, TIED_X, TIED_Y)
@@ -226,17 +226,17 @@ TRIVIAL = """Definition sequential_lasso_picks {n d} (X : 'M[rat]_(n, d)) (y : '
 Theorem"""
 
 
+PRINTED = [
+    (AXIOM, "exact: anything. Qed", "picks_are_right", "axioms"),
+    (AXIOM, "exact: anything. Qed", "nat", "axioms"),  # prints that nat has none
+    ("Theorem", "Admitted", "nat", "axioms"),
+    (TRIVIAL, "exact: I. Qed", "picks_are_right", "another goal"),
+]
+
+
 @pytest.mark.slow
 @needs_rocq
-@pytest.mark.parametrize(
-    ("before", "proof", "prints", "message"),
-    [
-        (AXIOM, "exact: anything. Qed", "picks_are_right", "axioms"),
-        (AXIOM, "exact: anything. Qed", "nat", "axioms"),  # prints that nat has none
-        ("Theorem", "Admitted", "nat", "axioms"),
-        (TRIVIAL, "exact: I. Qed", "picks_are_right", "another goal"),
-    ],
-)
+@pytest.mark.parametrize(("before", "proof", "prints", "message"), PRINTED)
 def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, proof, prints, message):
     """Coq accepts each, of the pick 2 that A(S) does not have, and prints the goal as it should be."""
     file = tmp_path / "picks.v"

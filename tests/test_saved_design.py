@@ -51,23 +51,19 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
         assert saved.note in invoke(command, "--design", path, option, "1")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "a line that names the columns"),
-        ("a,b\n", "a line for each row"),
-        ("1,2,3\n4,5,6\n", "only numbers"),
-        ("a,b,a\n1,2,3\n", "'a' occurs twice"),
-        ("a:b\n1:2\n", "separated by commas (or semicolons, or tabs); it has 'a:b'"),
-        ("a;b;y\n1;2;no\n", "every cell must hold a number; column 'y' has 'no' in row 1"),
-        ("a,b\n1,2\n3\n", "line 3 has 1 fields, but the first line has 2"),
-        ("a,b\n1,\n", "column 'b' has an empty cell in row 1"),
-        (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
-        (",a\n0,1\n", "must name every column; column 1 has no name"),
-        (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),
-        ("a,city\n1,Rome\n", "column 'city' has 'Rome' in row 1"),
-    ],
-)
+BAD_TABLES = [
+    ("1,2,3\n4,5,6\n", "only numbers"),
+    ("a,b,a\n1,2,3\n", "'a' occurs twice"),
+    ("a;b;y\n1;2;no\n", "every cell must hold a number; column 'y' has 'no' in row 1"),
+    ("a,b\n1,\n", "column 'b' has an empty cell in row 1"),
+    (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
+    (",a\n0,1\n", "must name every column; column 1 has no name"),
+    (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),
+    ("a,city\n1,Rome\n", "column 'city' has 'Rome' in row 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_TABLES)
 def test_bad_tables_say_where(tmp_path, text, words):
     with pytest.raises(click.BadParameter) as caught:
         read_design(written(tmp_path, text), None)
@@ -172,15 +168,15 @@ def test_the_answer_has_the_names_of_the_columns(tmp_path):
     assert invoke("verify", "--design", path, "--steps", "2").count("agrees") == 2
 
 
+WRONG_DESIGNS = [
+    ({"X": np.eye(2)}, "must be an .npz with X (n, d) and y (n,)"),
+    ({"X": np.full((2, 2), np.nan), "y": np.ones(2)}, "X must be finite"),
+    ({"X": np.eye(2), "y": np.ones(3)}, "y must have 2 entries"),
+]
+
+
 @pytest.mark.parametrize("command", ["verify", "guarantee"])
-@pytest.mark.parametrize(
-    ("arrays", "words"),
-    [
-        ({"X": np.eye(2)}, "must be an .npz with X (n, d) and y (n,)"),
-        ({"X": np.full((2, 2), np.nan), "y": np.ones(2)}, "X must be finite"),
-        ({"X": np.eye(2), "y": np.ones(3)}, "y must have 2 entries"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "words"), WRONG_DESIGNS)
 def test_a_wrong_design_is_a_usage_error(tmp_path, command, arrays, words):
     np.savez(tmp_path / "x.npz", **arrays)
     output = invoke(command, "--design", tmp_path / "x.npz", exit_code=2)

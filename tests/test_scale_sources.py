@@ -317,19 +317,19 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
     assert found[-1] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--one-pass",), "needs --k"),
-        (("--one-pass", "--k", 2, "--folds", 5), "has no effect with --one-pass"),
-        (("--one-pass", "--k", 2), "'city' is not numeric (dtype string): name it in categories"),
-        (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
-        (("--one-pass", "--k", 2, "--drop", "city", "--memory", 9), "memory must be at least"),
-        (("--one-pass", "--k", 2, "--group", "city"), "has no effect with --one-pass"),
-        (("--one-pass", "--k", 2, "--loss", "logistic"), "has no effect with --one-pass"),
-        (("--k", 2, "--memory", 9), "no effect with a table in memory"),
-    ],
-)
+REFUSED = [
+    (("--one-pass",), "needs --k"),
+    (("--one-pass", "--k", 2, "--folds", 5), "has no effect with --one-pass"),
+    (("--one-pass", "--k", 2), "'city' is not numeric (dtype string): name it in categories"),
+    (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
+    (("--one-pass", "--k", 2, "--drop", "city", "--memory", 9), "memory must be at least"),
+    (("--one-pass", "--k", 2, "--group", "city"), "has no effect with --one-pass"),
+    (("--one-pass", "--k", 2, "--loss", "logistic"), "has no effect with --one-pass"),
+    (("--k", 2, "--memory", 9), "no effect with a table in memory"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
 def test_the_command_refuses(parquet, tmp_path, options, message):
     assert message in invoke("select", parquet, "--output", tmp_path / "out", *options, exit_code=2)
 

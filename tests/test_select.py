@@ -201,10 +201,7 @@ def test_the_figure_shows_the_errors_and_the_sizes():
     curve = ax.lines[0]
     assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([2, 3, 4, 5], [8.5, 4.5, 3.5, 3.75])
     marks = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[2:]}
-    assert marks == {
-        "least error: 4": (4, 3.5),
-        "selected: 5": (5, 3.75),
-    }
+    assert marks == {"least error: 4": (4, 3.5), "selected: 5": (5, 3.75)}
     assert ax.lines[1].get_ydata()[0] == 4.0
 
 
@@ -329,23 +326,23 @@ def test_names_are_shown_as_they_are(tmp_path):
         assert name in output
 
 
+RUNS = [
+    ("omp", ("--missing=drop-rows", "--weights=w", "--k=3", "--folds=0")),
+    ("omp", ("--missing=impute", "--weights=w", "--folds=3", "--drop=near")),
+    ("omp", ("--group=site", "--folds=4")),
+    ("omp", ("--categories=site", "--folds=4", "--forced=sex")),
+    ("omp", ("--target=high", "--drop=progression", "--folds=4", "--weights=w", "--categories=site")),
+    ("omp", ("--loss=poisson", "--folds=3", "--no-intercept")),
+    ("ols", ("--categories=site", "--folds=3", "--seed=5")),
+    ("sequential-attention", ("--k=2", "--folds=0", "--seed=5")),
+    ("best-subset", ("--k=3",)),
+    ("lasso", ("--no-standardize", "--k=4", "--folds=0", "--forced=age")),
+    ("nonnegative-omp", ("--no-intercept", "--k=3", "--folds=0")),
+]
+
+
 @pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("omp", ("--missing=drop-rows", "--weights=w", "--k=3", "--folds=0")),
-        ("omp", ("--missing=impute", "--weights=w", "--folds=3", "--drop=near")),
-        ("omp", ("--group=site", "--folds=4")),
-        ("omp", ("--categories=site", "--folds=4", "--forced=sex")),
-        ("omp", ("--target=high", "--drop=progression", "--folds=4", "--weights=w", "--categories=site")),
-        ("omp", ("--loss=poisson", "--folds=3", "--no-intercept")),
-        ("ols", ("--categories=site", "--folds=3", "--seed=5")),
-        ("sequential-attention", ("--k=2", "--folds=0", "--seed=5")),
-        ("best-subset", ("--k=3",)),
-        ("lasso", ("--no-standardize", "--k=4", "--folds=0", "--forced=age")),
-        ("nonnegative-omp", ("--no-intercept", "--k=3", "--folds=0")),
-    ],
-)
+@pytest.mark.parametrize(("method", "options"), RUNS)
 def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys):
     rng = np.random.default_rng(0)
     more = {"near": 1.0, "w": rng.integers(0, 3, 120), "site": np.arange(120) % 4, "day": "2024-05-06"}

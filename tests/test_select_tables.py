@@ -23,6 +23,7 @@ from sparselin.studies.common.group import cli
 from sparselin.studies.select import columns, data
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def read_data(path, target=None, missing="auto", loss=None, **lists):
@@ -31,7 +32,6 @@ def read_data(path, target=None, missing="auto", loss=None, **lists):
     return data.read(path, target, {"--weights": None, "--group": None}, lists, loss, missing, None)
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("case", "found"),
     [({}, 18), ({"empty": 0.0005}, 9), ({"target": "text"}, 4)],
@@ -106,7 +106,6 @@ def test_texts_in_a_column_of_numbers_count_as_missing(tmp_path):
     assert np.flatnonzero(table.frame["b"].isna()).tolist() == [7]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_what_a_trial_found(tmp_path):
     """Tables on which the command once failed or said something false."""
     rng, n = np.random.default_rng(0), 200
@@ -140,7 +139,6 @@ def test_what_a_trial_found(tmp_path):
     assert "missing value" not in run(tmp_path, heavy, "--target=y", "--weights=w", "--k=1")[0]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_group_stays_in_one_fold_and_a_category_inflates(tmp_path, rng):
     """The fold of the 170 rows has 30 training rows, so 14 features are tried."""
     frame = pd.DataFrame(rng.standard_normal((200, 40))).add_prefix("x")
@@ -152,7 +150,6 @@ def test_a_group_stays_in_one_fold_and_a_category_inflates(tmp_path, rng):
     assert "The coefficient of code is uncertain" in run(tmp_path, twice, "--k=2")[0]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_decimal_commas_are_told_from_remarks(tmp_path):
     text = "a;remark;y\n" + "\n".join(f"{i}.5;{'3,5' if i == 3 else i % 2};{i * i % 7}.25" for i in range(40))
     assert tables.read_table(write(tmp_path, text)).frame["a"].dtype == float
@@ -166,7 +163,6 @@ def write(folder, text):
     return folder / "t.csv"
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_workbook(tmp_path, frame):
     pytest.importorskip("openpyxl")
     frame.head(60).to_excel(tmp_path / "t.xlsx", index=False)
@@ -177,15 +173,14 @@ def test_a_workbook(tmp_path, frame):
     assert excel == json.loads((folder / "results.json").read_text())["selected"]
 
 
-@pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize(
-    ("form", "written"),
-    [
-        ({"sep": ";"}, "sep=';')"),
-        ({"sep": ";", "decimal": ","}, "sep=';', decimal=',')"),
-        ({"sep": "\t"}, "sep='\\t')"),
-    ],
-)
+SEPARATORS = [
+    ({"sep": ";"}, "sep=';')"),
+    ({"sep": ";", "decimal": ","}, "sep=';', decimal=',')"),
+    ({"sep": "\t"}, "sep='\\t')"),
+]
+
+
+@pytest.mark.parametrize(("form", "written"), SEPARATORS)
 def test_other_separators(tmp_path, frame, form, written):
     """Tables of R's write.csv2, with decimal commas, and of spreadsheets are read, by the page too."""
     options = ("--k=3", "--folds=0", "--target=progression")
@@ -198,7 +193,6 @@ def test_other_separators(tmp_path, frame, form, written):
     assert found == json.loads((folder / "results.json").read_text())["selected"]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_parquet(tmp_path, frame):
     pl = pytest.importorskip("polars")
     table = pl.from_pandas(frame.head(60)).with_columns(
@@ -311,7 +305,7 @@ def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed)
         assert list(read.columns) == [first, second, "y"]
 
 
-def test_the_encoding_is_said_and_can_be_set(tmp_path, no_pictures):
+def test_the_encoding_is_said_and_can_be_set(tmp_path):
     data = "größe,b,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n".encode("cp1252")
     (tmp_path / "table.csv").write_bytes(data)
     output, folder = run(tmp_path, None, "--k=1", "--folds=0")
@@ -336,19 +330,19 @@ def workbook(path):
         archive.writestr("xl/workbook.xml", "<workbook/>")
 
 
+NO_TABLES = [
+    ("xlsx", "is an Excel workbook: rename it to .xlsx"),
+    (b"\xd0\xcf\x11\xe0" + bytes(600), "is an old Excel workbook: save it as an .xlsx"),
+    (b"PK\3\4" + bytes(30), "is a .zip: unpack it"),
+    (b"PAR1" + bytes(30), "is a Parquet file: rename it to .parquet"),
+    (b"BZh91AY&SY", "is compressed by bzip2: unpack it"),
+    (b"\xfd7zXZ\0", "is compressed by xz: unpack it"),
+    (b"\x28\xb5\x2f\xfd\0", "is compressed by zstd: unpack it"),
+]
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.dat"])
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        ("xlsx", "is an Excel workbook: rename it to .xlsx"),
-        (b"\xd0\xcf\x11\xe0" + bytes(600), "is an old Excel workbook: save it as an .xlsx"),
-        (b"PK\3\4" + bytes(30), "is a .zip: unpack it"),
-        (b"PAR1" + bytes(30), "is a Parquet file: rename it to .parquet"),
-        (b"BZh91AY&SY", "is compressed by bzip2: unpack it"),
-        (b"\xfd7zXZ\0", "is compressed by xz: unpack it"),
-        (b"\x28\xb5\x2f\xfd\0", "is compressed by zstd: unpack it"),
-    ],
-)
+@pytest.mark.parametrize(("data", "words"), NO_TABLES)
 def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
     workbook(tmp_path / name) if data == "xlsx" else (tmp_path / name).write_bytes(data)
     for command in (["select"], ["verify", "--design"]):
@@ -357,27 +351,23 @@ def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
             assert words in output
 
 
+BROKEN = [
+    (gzip.compress(GOOD.encode())[:-9], "is a broken .gz"),
+    (gzip.compress(GOOD.encode())[:20], "is a broken .gz"),
+    (gzip.compress(GOOD.encode())[:12] + b"\xff" * 30, "is a broken .gz"),
+    (gzip.compress(b""), "a line that names the columns"),
+    (b"\x89HDF\r\n\x1a\n" + bytes(8) + bytes(range(256)), "is not a text file: it contains zero bytes"),
+    (GOOD.encode("utf-16")[:-1], "cannot be read as UTF-16: truncated data"),
+    (b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n", "'… (70,001 characters)"),
+    (b"a,y\n1,2\n1_000,4\n", "'1_000'"),
+    (b"a;y\n1,5;2\n1_0,5;2\n", "'1_0,5'"),
+    (",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300), " in all)"),
+    (b"n" * 200_000 + b",b," + b"n" * 200_000 + b"\n1,2,3\n", "'… (200,000 characters)"),
+]
+
+
 @pytest.mark.parametrize("command", [["select"], ["verify", "--design"]], ids=["select", "verify"])
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (gzip.compress(GOOD.encode())[:-9], "is a broken .gz"),
-        (gzip.compress(GOOD.encode())[:20], "is a broken .gz"),
-        (gzip.compress(GOOD.encode())[:12] + b"\xff" * 30, "is a broken .gz"),
-        (gzip.compress(b""), "a line that names the columns"),
-        (b"\x89HDF\r\n\x1a\n" + bytes(8) + bytes(range(256)), "is not a text file: it contains zero bytes"),
-        (GOOD.encode("utf-16")[:-1], "cannot be read as UTF-16: truncated data"),
-        (b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n", "'… (70,001 characters)"),
-        (b"a,y\n1,2\n1_000,4\n", "'1_000'"),
-        (b"a;y\n1,5;2\n1_0,5;2\n", "'1_0,5'"),
-        (
-            ",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300),
-            " in all)",
-        ),
-        (b"n" * 200_000 + b",b," + b"n" * 200_000 + b"\n1,2,3\n", "'… (200,000 characters)"),
-    ],
-    ids=range(11),
-)
+@pytest.mark.parametrize(("data", "words"), BROKEN, ids=range(11))
 def test_broken_tables_are_named(tmp_path, command, data, words):
     (tmp_path / "t.csv").write_bytes(data)
     output = invoke(*command, tmp_path / "t.csv", exit_code=2)
@@ -386,7 +376,7 @@ def test_broken_tables_are_named(tmp_path, command, data, words):
 
 
 @pytest.mark.parametrize("option", ["--in-memory", "--one-pass"])
-def test_broken_parquets_are_named(tmp_path, no_pictures, option):
+def test_broken_parquets_are_named(tmp_path, option):
     """Cut off, or with other bytes, in either way of reading: refused, or read."""
     pytest.importorskip("pyarrow")
     rng, path = np.random.default_rng(0), tmp_path / "t.parquet"

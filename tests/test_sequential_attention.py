@@ -4,13 +4,12 @@ import importlib
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
 
 import sparselin as sl
-from sparselin import Problem, Status
+from sparselin import Status
 from sparselin._kernels import descent as kernels
 from sparselin.attention.descent import DescentEnd, penalty_unit, train
 
@@ -249,23 +248,14 @@ def test_a_training_without_decision_ends_the_path(parametrization):
 
 
 @pytest.mark.parametrize("parametrization", ALL)
-def test_all_backends_agree(parametrization):
+def test_single_precision(parametrization):
     X, y, _ = sparse_signal(9, 30, 50)
-    X[np.abs(X) < 0.02] = 0
-
-    def select(*data):
-        return sl.sequential_attention(*data, 4, parametrization=parametrization).support.tolist()
-
-    expected = select(X, y)
-    assert select(np.asfortranarray(X), y) == expected
-    assert select(scipy.sparse.csr_array(X), y) == expected
-    assert select(Problem(X, y)) == expected
-    single = X.astype(np.float32), y.astype(np.float32)
-    single = sl.sequential_attention(*single, 4, parametrization=parametrization)
-    assert single.support.tolist() == expected
+    expected, single = (
+        sl.sequential_attention(X.astype(kind), y.astype(kind), 4, parametrization=parametrization)
+        for kind in (float, np.float32)
+    )
+    assert single.support.tolist() == expected.support.tolist()
     assert single.coef.dtype == single.weights[0].dtype == np.float32
-    if parametrization in CONVEX:
-        assert select(Problem.from_gram(X.T @ X, X.T @ y, y @ y)) == expected
 
 
 @pytest.mark.parametrize("parametrization", ALL)

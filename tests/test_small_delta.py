@@ -72,14 +72,11 @@ KINDS = ["dense", "sparse", "float32", "intercept", "standardized", "weights", "
 def given(kind, X, y):
     """Return the data in this form, the options, and the arguments of `rational_gram`."""
     options = {
-        "sparse": {},
-        "float32": {},
-        "Gram": {},
         "dense": {"intercept": False},
         "intercept": {"intercept": True},
         "standardized": {"intercept": True, "standardize": True},
         "weights": {"sample_weight": np.arange(1, len(y) + 1) ** 2},
-    }[kind]
+    }.get(kind, {})
     data = X, y
     if kind == "sparse":
         data = scipy.sparse.csc_array(X), y

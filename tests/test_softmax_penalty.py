@@ -1,6 +1,5 @@
 import sys
 
-import cvxpy
 import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx
@@ -17,16 +16,11 @@ EPS = np.finfo(float).eps
 # |β_i| from 1e-8 to 1e8 and zeros, mixed in one vector.
 MAGNITUDES = st.one_of(st.just(0.0), st.floats(-8, 8).map(lambda e: 10.0**e))
 BETAS = st.lists(MAGNITUDES, min_size=1, max_size=7).map(np.array)
-MODERATE = st.lists(st.floats(-2, 2).map(lambda e: 10.0**e), min_size=1, max_size=5).map(np.array)
 
 
 def softmax(w):
     e = np.exp(w - w.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
-
-
-def objective(x, w):
-    return np.sum(w**2, axis=-1) + np.sum(x / softmax(w) ** 2, axis=-1)
 
 
 def high_precision(x, start):
@@ -74,6 +68,8 @@ def check_against_high_precision(x):
 @example(np.array([1e8, 0.0, 1e-8]))
 @example(np.array([1e8, 1e8, 0.0, 0.0, 0.0]))
 @example(np.full(6, 1e-8))
+@example(np.array([1e10, 1e9, 3e10]))
+@example(np.array([1e-10, 1e-9, 3e-10]))
 def test_value_and_minimizer_are_right_to_a_few_eps_at_every_magnitude(beta):
     check_against_high_precision(beta**2)
 
@@ -99,121 +95,6 @@ def test_many_features_of_two_sizes_have_one_unknown(m, k, size):
     # f = k(m−k)ma² + kx(k + (m−k)e^{−ma})² is stationary at a = x(k + (m−k)e^{−ma})e^{−ma}.
     decay = np.exp(-gap)
     assert gap / m == pytest.approx(size * (k + (m - k) * decay) * decay, rel=1e-12)
-
-
-@given(MODERATE)
-def test_cvxpy_finds_the_same_value(beta):
-    x = beta**2
-    w = cvxpy.Variable(len(x))
-    terms = [cvxpy.exp(np.log(v) + 2 * (cvxpy.log_sum_exp(w) - w[i])) for i, v in enumerate(x)]
-    scale = float(softmax_penalty(x).value)
-    problem = cvxpy.Problem(cvxpy.Minimize((cvxpy.sum_squares(w) + sum(terms)) / scale))
-    problem.solve(solver=cvxpy.CLARABEL)
-    assert problem.value == pytest.approx(1, rel=1e-6)
-
-
-@given(st.tuples(MAGNITUDES, MAGNITUDES).map(np.array))
-def test_no_point_of_a_grid_is_better_and_the_best_is_near_for_two_features(beta):
-    penalty = softmax_penalty(beta**2)
-    t = np.linspace(-22, 22, 44_001)
-    f = objective(beta**2, np.stack([t, -t], axis=-1))
-    assert f.min() >= penalty.value * (1 - 4 * EPS)
-    assert abs(t[np.argmin(f)] - penalty.minimizer[0]) <= 1e-3 or f.min() <= penalty.value * (1 + 4 * EPS)
-
-
-@given(BETAS)
-def test_value_is_the_objective_at_the_minimizer_and_w_sums_to_zero(beta):
-    penalty = softmax_penalty(beta**2)
-    assert penalty.value == pytest.approx(objective(beta**2, penalty.minimizer), rel=1e-13, abs=0)
-    assert abs(penalty.minimizer.sum()) <= 4 * EPS * np.abs(penalty.minimizer).sum()
-
-
-@given(BETAS)
-def test_the_gradient_vanishes_at_the_minimizer(beta):
-    x, w = beta**2, softmax_penalty(beta**2).minimizer
-    s = softmax(w)
-    p = x / s**2
-    gradient = 2 * w + 2 * (s * p.sum() - p)
-    # An eps in w, and in p, moves entry i by about this much.
-    sensitivity = (1 + s * p.sum() + p) * (1 + np.abs(w).max())
-    assert np.all(np.abs(gradient) <= 64 * EPS * sensitivity)
-
-
-@given(BETAS)
-def test_bounds(beta):
-    """‖w‖² ≥ 0 and min over the simplex of Σx_i/s_i² = (Σx_i^⅓)³ below; w = 0 above."""
-    value = softmax_penalty(beta**2).value
-    assert np.sum(np.cbrt(beta**2)) ** 3 <= value * (1 + 16 * EPS)
-    assert value <= len(beta) ** 2 * np.sum(beta**2) * (1 + 16 * EPS)
-
-
-@given(MODERATE)
-def test_the_lower_bound_is_sharp_at_infinity_and_the_upper_one_at_zero(beta):
-    large, small = (softmax_penalty((scale * beta) ** 2).value for scale in (1e8, 1e-8))
-    assert large == pytest.approx(1e16 * np.sum(np.cbrt(beta**2)) ** 3, rel=1e-8)
-    assert small == pytest.approx(1e-16 * len(beta) ** 2 * beta @ beta, rel=1e-8)
-
-
-@given(BETAS, st.randoms(use_true_random=False))
-def test_permuting_x_permutes_w(beta, random):
-    order = list(range(len(beta)))
-    random.shuffle(order)
-    one, other = softmax_penalty(beta**2), softmax_penalty(beta[order] ** 2)
-    assert other.value == pytest.approx(one.value, rel=4 * EPS)
-    scale = max(np.abs(one.minimizer).max(), min(1, len(beta) ** 2 * (beta**2).max()))
-    np.testing.assert_allclose(other.minimizer, one.minimizer[order], rtol=0, atol=8 * EPS * scale)
-
-
-@given(MODERATE, st.floats(0, 1), st.data())
-def test_it_is_concave_and_increasing_in_x(beta, share, data):
-    """It is an infimum of affine functions with coefficients 1/softmax² ≥ 1."""
-    x = beta**2
-    z = np.array(data.draw(st.lists(st.floats(0, 1e4), min_size=len(x), max_size=len(x))))
-    between = softmax_penalty(share * x + (1 - share) * z).value
-    chord = share * softmax_penalty(x).value + (1 - share) * softmax_penalty(z).value
-    assert between >= chord * (1 - 16 * EPS)
-    assert softmax_penalty(x + z).value >= (softmax_penalty(x).value + z.sum()) * (1 - 16 * EPS)
-
-
-@given(st.floats(0.01, 100), st.integers(2, 6))
-def test_it_is_not_concave_in_beta_but_its_level_sets_turn_nonconvex(b, m):
-    """At β = b(1, …, 1): Q*(t²β∘β) = t²m³b², strictly convex in t; and along any unit v ⟂ 1
-
-        d²/dt² Q*((β + tv)∘(β + tv)) = 2m²(1 − m²b²)/(1 + 3m²b²),
-
-    so that sublevel sets stop being convex at ‖β‖₁ = mb = 1 (for m = 2 too).
-    """
-    beta, h = np.full(m, b), 1e-3 * b
-    v = np.zeros(m)
-    v[:2] = np.sqrt(0.5), -np.sqrt(0.5)
-    rays = softmax_penalty(np.outer([1, 2, 3], beta) ** 2).value
-    np.testing.assert_allclose(rays, np.array([1, 4, 9]) * m**3 * b**2, rtol=1e-14)
-    middle, off = softmax_penalty(beta**2).value, softmax_penalty((beta + h * v) ** 2).value
-    curvature = 2 * m**2 * (1 - (m * b) ** 2) / (1 + 3 * (m * b) ** 2)
-    assert 2 * (off - middle) / h**2 == pytest.approx(curvature, abs=1e-4 * m**2)
-
-
-@given(st.floats(-3, 3).map(lambda e: 10.0**e))
-def test_it_is_strictly_convex_across_an_axis(b):
-    """∂²/∂β₂² Q*(β∘β) = 2/softmax_2² at β = (b, 0)."""
-    w = softmax_penalty([b**2, 0.0]).minimizer
-    slope = 1 / softmax(w)[1] ** 2
-    h2 = 1e-6 / slope
-    rise = softmax_penalty([b**2, h2]).value - softmax_penalty([b**2, 0.0]).value
-    assert rise == pytest.approx(slope * h2, rel=1e-3, abs=8 * EPS * b**2)
-
-
-@given(BETAS, st.data())
-def test_duality_with_q(beta, data):
-    x, m = beta**2, len(beta)
-    penalty = softmax_penalty(x)
-    best = 1 / softmax(penalty.minimizer) ** 2
-    assert x @ best + q(best).value == pytest.approx(penalty.value, rel=1e-13)
-    slack = 1e-13 * max(1, np.abs(penalty.minimizer).max())
-    np.testing.assert_allclose(q(best).minimizer, penalty.minimizer, rtol=0, atol=slack)
-    w = np.array(data.draw(st.lists(st.floats(-15, 15), min_size=m, max_size=m)))
-    other = 1 / softmax(w) ** 2
-    assert x @ other + q(other).value >= penalty.value * (1 - 1e-13)
 
 
 @given(st.lists(st.floats(-15, 15), min_size=1, max_size=8).map(np.array))
@@ -276,22 +157,22 @@ def test_float32_is_computed_in_float64():
     assert q(s**-2).value == pytest.approx(q(np.array([0.7, 0.2, 0.1]) ** -2).value, rel=1e-6)
 
 
+BAD_INPUT = [
+    ([1.0, np.nan], ValueError, "finite"),
+    ([1.0, np.inf], ValueError, "finite"),
+    ([4.0, -1.0], ValueError, "-1"),
+    ([1.0 + 1j, 4.0], TypeError, "complex"),
+    (["a", "b"], TypeError, "real numbers"),
+    ([None, 4.0], TypeError, "object"),
+    (4.0, ValueError, r"shape \(\)"),
+    ([], ValueError, r"shape \(0,\)"),
+    (np.empty((3, 0)), ValueError, r"shape \(3, 0\)"),
+    ([[4.0], [4.0, 4.0]], ValueError, "rectangular"),
+]
+
+
 @pytest.mark.parametrize("name", ["x", "q"])
-@pytest.mark.parametrize(
-    ("bad", "error", "words"),
-    [
-        ([1.0, np.nan], ValueError, "finite"),
-        ([1.0, np.inf], ValueError, "finite"),
-        ([4.0, -1.0], ValueError, "-1"),
-        ([1.0 + 1j, 4.0], TypeError, "complex"),
-        (["a", "b"], TypeError, "real numbers"),
-        ([None, 4.0], TypeError, "object"),
-        (4.0, ValueError, r"shape \(\)"),
-        ([], ValueError, r"shape \(0,\)"),
-        (np.empty((3, 0)), ValueError, r"shape \(3, 0\)"),
-        ([[4.0], [4.0, 4.0]], ValueError, "rectangular"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "error", "words"), BAD_INPUT)
 def test_bad_input_is_named(name, bad, error, words):
     refuses(rf"^{name} must .*{words}", {"x": softmax_penalty, "q": q}[name], bad, error=error)
 

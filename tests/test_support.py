@@ -18,10 +18,7 @@ VALUES = {
     "intercept": True, "standardize": True, "weights": WEIGHTS, "forced": (5,), "positive": True, "tol": 0.3,
 }  # fmt: skip
 # Intervals widen by the rounding of a Gram matrix, or of a factor.
-EPS = {
-    ("guarantee_bounds", "Gram"): 1e-3,
-    ("guarantee_bounds", "compressed"): 1e-3,
-}
+EPS = {("guarantee_bounds", "Gram"): 1e-3, ("guarantee_bounds", "compressed"): 1e-3}
 # An option that a function lacks is no keyword of it, whatever the data.
 CELLS = [(name, data, option) for name in SUPPORT for data in DATA for option in ("", *SUPPORT[name].options)]
 
@@ -157,3 +154,25 @@ def test_the_options_are_those_of_the_signature(name):
 
 def test_every_method_has_a_row():
     assert list(SUPPORT) == forms.names()
+
+
+# The table of docs/data.md, which `python -m tests.forms` writes
+
+
+@pytest.mark.parametrize("name", forms.names())
+def test_the_table_tells_what_happens(name):
+    """Rewrite the table by `python -m tests.forms` if this fails."""
+    rows = forms.find_table(forms.PAGE.read_text(encoding="utf-8")).splitlines()
+    assert f"| {' | '.join(forms.row(name))} |" in rows
+    assert len(rows) == 2 + len(forms.names())
+
+
+@pytest.mark.parametrize("name", forms.names())
+def test_a_large_sparse_design_stays_sparse_or_is_refused_before_it_is_copied(name):
+    """The design would need 75 GiB as an array."""
+    error, peak = forms.on_large(name)
+    assert peak < 2**27
+    assert isinstance(error, MemoryError) == forms.SUPPORT[name].copies
+    if error is not None:
+        assert isinstance(error, MemoryError)
+        assert "GiB as a dense array of shape" in str(error)

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from oracles import coordinate_descent
 from refusals import refuses
-from scipy.optimize import minimize
+
+from sparselin import plots, results
+from sparselin.results import Status
 
 mpl.use("Agg")
 
 import sparselin as sl
-from sparselin import plots
 from sparselin.estimators import OMPSelector
 
 X, Y = sl.ensembles.gaussian(40, 5, rng=1)
@@ -124,31 +125,19 @@ class TestHoff:
         assert lines(plots.hoff_descent(SLANTED, 0 * ASIDE, 1.0)[0])["LASSO"].tolist() == [[0, 0]]
 
 
-def decay(mask, beta):
-    """inf ‖w‖² + Σ β²/s(w)² over w, by SciPy, from several starts."""
-    starts = ([1, 1], [2, 1], [1, 2], [3, 0.5], [0.5, 3])
-    found = [
-        minimize(lambda w: w @ w + np.sum(beta**2 / mask(w) ** 2), start, method="Nelder-Mead",
-                 options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000}).fun
-        for start in starts
-    ]  # fmt: skip
-    return min(found)
-
-
 def test_the_penalties_of_the_masks():
-    """At points on the contours. With the normalised masks ‖w‖ → 0 costs nothing: ‖w‖² is left out."""
+    """At points on the contours. With the normalised masks ‖w‖ → 0 costs nothing: ‖w‖² is left out.
 
-    p = np.linspace(1e-5, 1 - 1e-5, 40001)
-
-    def simplex(beta):
-        return (beta[0] ** 2 / p**2 + beta[1] ** 2 / (1 - p) ** 2).min()
-
+    For s(w) = |w| the least w² + β²/w² is 2|β|, at w² = |β|. For s(w) = w² it is (3/2)(2β²)^⅓, the least
+    t + β²/t², at t = w² = (2β²)^⅓. With p = |w|/Σ|w| the least Σ β_i²/p_i² over Σp = 1 is (Σ|β_i|^⅔)³, at p_i
+    in proportion to |β_i|^⅔.
+    """
     oracles = (
-        lambda beta: decay(np.abs, beta),
-        lambda beta: decay(lambda w: np.exp(w - w.max()) / np.exp(w - w.max()).sum(), beta),
+        lambda beta: 2 * np.abs(beta).sum(),
+        lambda beta: float(sl.softmax_penalty(beta**2).value),
         lambda beta: np.sqrt(np.abs(beta)).sum() ** 2,
-        lambda beta: decay(np.square, beta),
-        simplex,
+        lambda beta: 1.5 * np.cbrt(2 * beta**2).sum(),
+        lambda beta: np.cbrt(beta**2).sum() ** 3,
         lambda beta: beta @ beta,
     )
     panels = plots.penalties(3)
@@ -168,6 +157,17 @@ def test_the_penalties_of_the_masks():
     refuses("limit must be positive; got 0", plots.penalties, 0)
 
 
+NO_PIXELS = [
+    ([12], (3, 4), None, r"selected must hold column indices in 0\.\.11"),
+    ([1, 1], (3, 4), None, "selected must"),
+    ([1], 12, None, r"shape must be \(height, width\)"),
+    ([1], (0, 4), None, r"shape\[0\] must be at least 1"),
+    ([1], (3, 4), np.ones((2, 4, 3)), r"images must have shape \(n, 3, 4\) or \(n, 12\)"),
+    ([1], (3, 4), np.ones((0, 3, 4)), "at least one image"),
+    ([1], (3, 4), np.full((3, 4), np.nan), "images must"),
+]
+
+
 class TestPixels:
     def test_numbers_are_where_the_pixels_are(self):
         images = np.arange(2 * 12).reshape(2, 3, 4)
@@ -185,18 +185,7 @@ class TestPixels:
         assert points.get_offsets().tolist() == [[100 % 28, 100 // 28], [5, 0]]
         assert points.get_array().tolist() == [1, 2]
 
-    @pytest.mark.parametrize(
-        ("selected", "shape", "images", "words"),
-        [
-            ([12], (3, 4), None, r"selected must hold column indices in 0\.\.11"),
-            ([1, 1], (3, 4), None, "selected must"),
-            ([1], 12, None, r"shape must be \(height, width\)"),
-            ([1], (0, 4), None, r"shape\[0\] must be at least 1"),
-            ([1], (3, 4), np.ones((2, 4, 3)), r"images must have shape \(n, 3, 4\) or \(n, 12\)"),
-            ([1], (3, 4), np.ones((0, 3, 4)), "at least one image"),
-            ([1], (3, 4), np.full((3, 4), np.nan), "images must"),
-        ],
-    )
+    @pytest.mark.parametrize(("selected", "shape", "images", "words"), NO_PIXELS)
     def test_it_says_what_it_needs(self, selected, shape, images, words):
         refuses(words, plots.selected_pixels, selected, shape, images=images)
 
@@ -222,3 +211,62 @@ def test_the_steps_of_a_path_of_groups():
     labels = [f"{t + 1}  group {g}" for t, g in enumerate(path.order)]
     assert [t.get_text() for t in ax.get_yticklabels()] == labels
     np.testing.assert_allclose(lines(ax.figure.axes[1])["$R^2$"][:, 0], path.r2_path[1:])
+
+
+# Pictures of results of networks, from the results alone: without PyTorch
+
+
+NAMES = ("age", "bmi", "s$5")
+
+
+def attention(phases):
+    return results.AttentionPath(
+        order=np.array([2, 1])[:phases], phase=np.array([1, 2])[:phases],
+        attention=np.array([[0.2, 0.2, 0.8], [0.1, 0.3, 1.0]])[:phases],
+        margin=np.array([0.75, 2 / 3])[:phases],
+        loss=np.ones(phases), steps=np.ones(phases, int), penalty=np.zeros(phases), warm_up_steps=0,
+        total_steps=2, warm_up_loss=np.nan, parametrization="softmax", groups=np.arange(3),
+        status=Status.COMPLETED, names=NAMES,
+    )  # fmt: skip
+
+
+def test_attention_is_over_the_mean_of_what_is_left():
+    ax = plots.show(attention(2))
+    left, picked = [line.get_xdata() for line in ax.lines[:2]]
+    assert left == pytest.approx([0.5, 0.5, 2.0])
+    assert picked == pytest.approx([2.0])
+    assert ax.lines[2].get_xdata() == pytest.approx([0.5, 1.5])  # 0.1 and 0.3 over 0.2: x2 is selected
+    assert [label.get_text() for label in ax.get_yticklabels()] == [r"1  s\$5", "2  bmi"]
+    assert "no phase has ended" in [text.get_text() for text in plots.show(attention(0)).texts]
+
+
+def lassonet(rows, validation):
+    mask = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1]], bool)[:rows]
+    return results.LassoNetPath(
+        lam=np.array([0.0, 1.0, 2.0])[:rows], objective=np.ones(rows), loss=np.arange(1.0, rows + 1),
+        validation_loss=np.full(rows, validation), n_selected=mask.sum(axis=1), mask=mask,
+        theta_norm=mask.astype(float), epochs=np.ones(rows, int), returns=np.zeros(rows, int),
+        excess=np.zeros(rows), states=(), M=10.0, k=1, groups=None, status=Status.COMPLETED, names=NAMES,
+    )  # fmt: skip
+
+
+def test_a_path_of_lassonet_is_without_the_dense_network():
+    ax = plots.show(lassonet(3, 0.5))
+    assert ax.lines[0].get_xydata().tolist() == [[1, 2], [2, 1]]
+    losses = ax.figure.axes[1].lines
+    assert [line.get_ydata().tolist() for line in losses] == [[2, 3], [0.5, 0.5]]
+    assert len(plots.show(lassonet(3, np.nan)).figure.axes[1].lines) == 1
+    assert "only the dense network" in plots.show(lassonet(1, np.nan)).texts[0].get_text()
+
+
+def test_a_ranking_has_a_bar_for_each_feature_selected():
+    def ranking(scores):
+        return results.FeatureRanking(
+            support=np.array([2, 0]), scores=np.array(scores), picks=np.array([2, 0]), lam=np.full(2, np.nan),
+            method="random forest", status=Status.COMPLETED, n_features=3, names=NAMES,
+        )  # fmt: skip
+
+    ax = plots.show(ranking([0.25, 0.1, 0.5]))
+    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.25]
+    assert ax.get_xlabel() == "score by random forest"
+    assert "no finite scores" in plots.show(ranking([np.nan] * 3)).texts[0].get_text()

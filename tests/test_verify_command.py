@@ -28,6 +28,13 @@ def no_figures(monkeypatch):
     monkeypatch.setattr(verification, "_figures", lambda records, summary: [])
 
 
+WRONG = {
+    "--ensembles=gausian": "unknown ensemble 'gausian'",
+    "--designs=0": "--designs",
+    "--design=no.npz": "no.npz",
+}
+
+
 class TestCommandLine:
     def test_a_small_run_writes_its_report(self, tmp_path):
         folder = tmp_path / "report"
@@ -95,16 +102,9 @@ class TestCommandLine:
         assert "the first unit vector" in page
         assert "normal coefficients" in page
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (["--ensembles", "gausian"], "unknown ensemble 'gausian'"),
-            (["--designs", "0"], "--designs"),
-            (["--design", "no.npz"], "no.npz"),
-        ],
-    )
-    def test_wrong_arguments(self, arguments, words):
-        assert words in invoke("verify", *arguments, exit_code=2)
+    @pytest.mark.parametrize("option", WRONG)
+    def test_wrong_arguments(self, option):
+        assert WRONG[option] in invoke("verify", option, exit_code=2)
 
     def test_an_interrupt_leaves_the_report_of_what_was_done(self, tmp_path, monkeypatch):
         def interrupted(settings):

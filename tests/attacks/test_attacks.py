@@ -15,7 +15,6 @@ import sparselin
 
 from . import run
 from .attacks import ATTACKS, attempt, make, warm_up
-from .compare import DIFFERENT, ROUNDING, SAME, compared
 from .designs import FAMILIES
 from .oracles import Design
 from .run import CRASH, FAILURES, HANG, RIGHT, WRONG, Case
@@ -151,11 +150,7 @@ LIES = {
     "picks swapped with options": ("omp+options", "omp", changed("support", swapped)),
     "T with options": ("omp+options", "omp", changed("ties", shorter)),
     "λ* with options": ("lambda_star+options", "lambda_star", lambda x: x * (1 + 1e-6)),
-    "a solution with options": (
-        "lasso_path+options",
-        "lasso_path",
-        changed("coef_path", lambda x: x * (1 + 1e-3)),
-    ),
+    "β with options": ("lasso_path+options", "lasso_path", changed("coef_path", lambda x: x * (1 + 1e-3))),
     "the first pick of a Gram matrix": ("gram_first", "omp", changed("support", lambda s: (s + 1) % 3)),
     "a certificate": ("certify", "certify", changed("steps", lambda s: s[::-1] if len(s) > 1 else None)),
     "a crash": ("omp", "omp", crash),
@@ -214,20 +209,3 @@ def test_the_oracle_agrees_with_gram_schmidt(seed):
 
 def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def test_answers_are_compared_by_words_exactly_and_by_numbers_within_the_bound():
-    answer = {"support": [2, 0], "coef": [[1.0, 1e-12], [float("nan"), 3.0]], "status": "COMPLETED"}
-    expected = [
-        ({}, SAME),
-        ({"coef": [[1.0, 2e-9], [float("nan"), 3.0 + 2e-9]]}, ROUNDING),  # 1e-9 of the largest, 3
-        ({"coef": [[1.0, 4e-9], [float("nan"), 3.0]]}, DIFFERENT),
-        ({"coef": [[1.0, float("nan")], [1e-12, 3.0]]}, DIFFERENT),
-        ({"coef": [[1.0, 1e-12, float("nan")], [3.0]]}, DIFFERENT),
-        ({"support": [0, 2]}, DIFFERENT),
-        ({"status": "EXACT_FIT"}, DIFFERENT),
-        ({"ties": []}, DIFFERENT),
-    ]
-    for change, verdict in expected:
-        assert compared(answer | {"bound": 1e-9}, answer | change | {"bound": 1e-10})[0] == verdict, change
-    assert compared({"error": "ValueError: a"}, {"error": "TypeError: a"})[0] == DIFFERENT

@@ -1,10 +1,7 @@
 """The explorer as a person meets it: pictures, drags, keys, addresses."""
 
 import io
-import re
 import signal
-import subprocess
-import sys
 import urllib.parse
 
 import numpy as np
@@ -265,14 +262,6 @@ def test_a_stopped_server_is_told(driver):
         assert process.stdout.read() == "Ctrl-C stops it.\nStopped.\n"
     find(driver, "input[aria-label='feature 0 in S']").click()
     until(lambda: text(driver, "[role=alert]").startswith("No answer"), "a message", 20)
-
-
-def test_a_taken_port(url):
-    port = str(urllib.parse.urlsplit(url).port)
-    command = [sys.executable, "-m", "sparselin", "explore", "--port", port]
-    found = subprocess.run(command, capture_output=True, text=True)
-    assert found.returncode == 1
-    assert re.fullmatch(rf"Error: cannot use port {port} \(.*\): .*0 means any free one\n", found.stderr)
 
 
 class ByHand:

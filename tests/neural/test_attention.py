@@ -126,22 +126,22 @@ def test_a_stream_is_taken_once_in_disjoint_parts_and_no_further():
     assert (short.status, len(short), short.total_steps) == (Status.STREAM_ENDED, 2, 30)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"X": torch.full((4, 3), torch.nan)}, r"X of batch 2 must be finite; got 12 .*\(0, 0\)"),
-        ({"X": torch.ones(0, 3)}, "batch 2 must have rows; it is empty"),
-        ({"X": torch.ones(4, 2)}, r"X of batch 2 must have 3 features.*\(4, 2\)"),
-        ({"X": torch.ones(4)}, "X of batch 2 must have a row for each example"),
-        ({"X": [["a"]]}, "X of batch 2 must be numeric"),
-        ({"y": torch.tensor([0, 1, 2, 0])}, r"y of batch 2 must hold classes in 0\.\.1.*got 2"),
-        ({"y": torch.tensor([0, 1, -100, 0])}, "y of batch 2 must hold classes.*got -100"),
-        ({"y": torch.ones(4)}, "y of batch 2 must hold class numbers"),
-        ({"y": torch.ones(3, dtype=torch.long)}, "y of batch 2 must have an entry for each"),
-        ({"weight": torch.tensor([1, 1, -1.0, 0])}, "weight of batch 2 must be nonnegative"),
-        ({"y": None, "weight": None}, r"batch 2 must be \(X, y\) or \(X, y, weight\); got tuple of 1"),
-    ],
-)
+BAD_BATCHES = [
+    ({"X": torch.full((4, 3), torch.nan)}, r"X of batch 2 must be finite; got 12 .*\(0, 0\)"),
+    ({"X": torch.ones(0, 3)}, "batch 2 must have rows; it is empty"),
+    ({"X": torch.ones(4, 2)}, r"X of batch 2 must have 3 features.*\(4, 2\)"),
+    ({"X": torch.ones(4)}, "X of batch 2 must have a row for each example"),
+    ({"X": [["a"]]}, "X of batch 2 must be numeric"),
+    ({"y": torch.tensor([0, 1, 2, 0])}, r"y of batch 2 must hold classes in 0\.\.1.*got 2"),
+    ({"y": torch.tensor([0, 1, -100, 0])}, "y of batch 2 must hold classes.*got -100"),
+    ({"y": torch.ones(4)}, "y of batch 2 must hold class numbers"),
+    ({"y": torch.ones(3, dtype=torch.long)}, "y of batch 2 must have an entry for each"),
+    ({"weight": torch.tensor([1, 1, -1.0, 0])}, "weight of batch 2 must be nonnegative"),
+    ({"y": None, "weight": None}, r"batch 2 must be \(X, y\) or \(X, y, weight\); got tuple of 1"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), BAD_BATCHES)
 def test_bad_batches_are_named(wrong, message):
     good = {"X": torch.ones(4, 3), "y": torch.zeros(4, dtype=torch.long), "weight": torch.ones(4)}
     method = made(2, 3, network(3, 2), loss="cross_entropy")

@@ -295,28 +295,28 @@ class Twice(nn.Module):
         return self.second(torch.relu(self.first(X))) + X[:, :1]
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"X": np.full((60, 6), np.nan)}, "X must be finite"),
-        ({"y": np.full(60, np.inf)}, "y must be finite"),
-        ({"X": np.zeros((60, 0))}, "at least one row and one feature"),
-        ({"y": np.zeros(7)}, "60 entries"),
-        ({"y": np.array(["a"] * 60)}, "y must be numeric.*Encode classes"),
-        ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, r"in several groups: \[1\]"),
-        ({"groups": [[0, 1]]}, r"in no group: \[2, 3, 4, 5\]"),
-        ({"groups": [[0, 9]]}, r"0\.\.5"),
-        *(({name: value}, name) for name, value in BOUNDS.items()),
-        ({"loss": "cross_entropy"}, "class numbers 0, 1"),
-        ({"loss": "cross_entropy", "y": np.zeros(60, int)}, "y must have at least two classes"),
-        ({"sample_weight": -np.ones(60)}, "nonnegative"),
-        ({"validation": (np.zeros((3, 5)), np.zeros(3))}, "6 features"),
-        ({"network": SkipNetwork(mlp(5, [2], 1), 5, 1)}, "columns of X"),
-        ({"network": mlp(3, [5], 2)}, "network must read the 6 columns of X"),
-        ({"network": Twice().double()}, "nowhere else"),
-        ({"network": 8}, r"hidden widths, such as \[32\].*got 8"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ({"X": np.full((60, 6), np.nan)}, "X must be finite"),
+    ({"y": np.full(60, np.inf)}, "y must be finite"),
+    ({"X": np.zeros((60, 0))}, "at least one row and one feature"),
+    ({"y": np.zeros(7)}, "60 entries"),
+    ({"y": np.array(["a"] * 60)}, "y must be numeric.*Encode classes"),
+    ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, r"in several groups: \[1\]"),
+    ({"groups": [[0, 1]]}, r"in no group: \[2, 3, 4, 5\]"),
+    ({"groups": [[0, 9]]}, r"0\.\.5"),
+    *(({name: value}, name) for name, value in BOUNDS.items()),
+    ({"loss": "cross_entropy"}, "class numbers 0, 1"),
+    ({"loss": "cross_entropy", "y": np.zeros(60, int)}, "y must have at least two classes"),
+    ({"sample_weight": -np.ones(60)}, "nonnegative"),
+    ({"validation": (np.zeros((3, 5)), np.zeros(3))}, "6 features"),
+    ({"network": SkipNetwork(mlp(5, [2], 1), 5, 1)}, "columns of X"),
+    ({"network": mlp(3, [5], 2)}, "network must read the 6 columns of X"),
+    ({"network": Twice().double()}, "nowhere else"),
+    ({"network": 8}, r"hidden widths, such as \[32\].*got 8"),
+]
+
+
+@pytest.mark.parametrize(("change", "match"), BAD_ARGUMENTS)
 def test_bad_arguments_are_named(change, match):
     X, y = design()
     given = {"network": [4], "X": X, "y": y, "loss": "squared", "epochs": (1, 1), "k": 5, **change}

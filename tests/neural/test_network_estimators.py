@@ -31,17 +31,16 @@ LASSONET = {**SMALL, "epochs": (60, 6), "patience": None, "learning_rate": (0.03
 LASSONET["validation_fraction"] = 0.0
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        SequentialAttentionClassifier(1.0, **ATTENTION),
-        SequentialAttentionRegressor(**ATTENTION),
-        LassoNetClassifier(1.0, **LASSONET),
-        # Some checks have columns of mean 100, for which steps longer than about 1e-4 diverge.
-        LassoNetRegressor(0.5, **LASSONET | {"learning_rate": (0.03, 1e-5)}),
-    ],
-    ids=lambda value: type(value).__name__,
-)
+CHECKED = [
+    SequentialAttentionClassifier(1.0, **ATTENTION),
+    SequentialAttentionRegressor(**ATTENTION),
+    LassoNetClassifier(1.0, **LASSONET),
+    # Some checks have columns of mean 100, for which steps longer than about 1e-4 diverge.
+    LassoNetRegressor(0.5, **LASSONET | {"learning_rate": (0.03, 1e-5)}),
+]
+
+
+@pytest.mark.parametrize("estimator", CHECKED, ids=lambda value: type(value).__name__)
 def test_check_estimator(estimator):
     check_estimator(estimator)
 

@@ -57,17 +57,17 @@ def test_mice_are_read_with_what_is_missing_and_their_mouse(folder, monkeypatch)
     assert not found.X.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("lines", "head", "words"),
-    [
-        (LINES, ("Mouse", *HEAD[1:]), "3 proteins, no MouseID"),
-        (LINES, (*HEAD[:3], "C", *HEAD[4:]), "2 proteins. Fetch"),
-        ([LINES[0][:-1]], HEAD, "6 cells in row 1; got 5"),
-        ([("1_1", "x", 1, 1, "x", "a")], HEAD, "numbers in the columns …_N: could not convert"),
-        ([("1_1", "inf", *LINES[0][2:]), *LINES[1:]], HEAD, "finite numbers; got infinite"),
-        ([("a", "n" * 200_000)], HEAD, r"a \.csv in UTF-8: .*\. Fetch the file again"),
-    ],
-)
+DAMAGED = [
+    (LINES, ("Mouse", *HEAD[1:]), "3 proteins, no MouseID"),
+    (LINES, (*HEAD[:3], "C", *HEAD[4:]), "2 proteins. Fetch"),
+    ([LINES[0][:-1]], HEAD, "6 cells in row 1; got 5"),
+    ([("1_1", "x", 1, 1, "x", "a")], HEAD, "numbers in the columns …_N: could not convert"),
+    ([("1_1", "inf", *LINES[0][2:]), *LINES[1:]], HEAD, "finite numbers; got infinite"),
+    ([("a", "n" * 200_000)], HEAD, r"a \.csv in UTF-8: .*\. Fetch the file again"),
+]
+
+
+@pytest.mark.parametrize(("lines", "head", "words"), DAMAGED)
 def test_damaged_mice_are_named(folder, monkeypatch, lines, head, words):
     mice(folder, monkeypatch, lines, head)
     refuses(rf"{data.MICE} must.*{words}", table, "mice")

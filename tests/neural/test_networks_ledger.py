@@ -1,20 +1,78 @@
-"""Tests that the ledger's claims on network experiments follow the records, which are artificial here."""
+"""Tests that the claims and pages on network experiments follow the records, which are artificial here."""
 
 import dataclasses
 import importlib
+import itertools
 import json
 import math
 import re
 import sys
 import types
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
-from made_up_records import made_up
 
-from proofs_checks.experiments.networks import verdicts
+from proofs_checks.experiments.networks import site, verdicts
 from proofs_checks.experiments.networks.pieces import FULL, Piece, Record
-from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
+from proofs_checks.experiments.networks.printed import ALL, LEARNERS, NAMES, OWN, TABLES, lassonet_rows
+from proofs_checks.experiments.networks.tables import judged_all, rows
+from proofs_checks.experiments.networks.verdicts import read_records, summarize
+from sparselin.ledger import EXPERIMENTAL, NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
+
+# --- artificial records of a run, in which every printed figure is met or missed by a given amount ---------
+
+DATA = {"mice": 77, "mnist": 784, "fashion": 784, "isolet": 617, "coil20": 400}
+"""A data set ↦ its number of features; Activity is without records."""
+SEEDS = (1, 2, 3, 4, 5)
+# pieces that a sentence needs, but no printed figure
+OTHERS = (
+    *itertools.product(
+        ("lassonet",), ("mice", "mnist", "isolet", "coil20"), ("LassoNet", NAMES["Fisher"], NAMES["PFA"]),
+        (5, 10, 25, 75, 100), ("",), ("network", "ExtraTrees"),
+    ),
+    *(("paper", data, "LassoNet", 50, "", "network") for data in DATA),
+    ("completion", "mice", "LassoNet", 77, "trained again", "mse"),
+    ("completion", "mice", "LassoNet", 40, "", "mse"),
+    ("completion", "mice", "soft-impute", 77, "", "mse"),
+)  # fmt: skip
+
+
+def made_up(shift=0.0):
+    """Return a record for each piece that a printed figure or a sentence needs, sorted by key.
+
+    shift : added to all printed accuracies. Times are about 1.1 times the printed ones.
+    """
+    rng, found = np.random.default_rng(0), {}
+
+    def record(seed, rows, study, data, method, k, setting):
+        piece = Piece(study, data, method, k, seed, setting)
+        support = () if method in (ALL, *LEARNERS) else tuple(rng.permutation(DATA[data])[:k].tolist())
+        made = Record(piece, {}, support, {"selecting": 1.0, "fitting": 2.0}, rows)
+        return found.setdefault(piece.key, made)
+
+    figures = [figure for table in TABLES.values() for data in DATA for figure in table(data)]
+    first = [TABLES["SA-table-2"](data) for data in ("mnist", "fashion")]
+    figures += [dataclasses.replace(next(iter(of)), setting=OWN) for of in first]
+    for figure, seed in itertools.product(figures, SEEDS):
+        made = record(seed, figure.n_train, *figure.address[:5])
+        if figure.learner == "selecting":
+            made.seconds["selecting"] = 1.1 * figure.mean + 0.1 * seed
+        else:
+            # 1.2 times the printed standard deviation, around a mean that is met
+            deviation = 1.2 * (figure.std or 0.001) * (seed - 3) / 2.5**0.5
+            made.scores[figure.learner] = min(1.0, figure.mean + shift + deviation)
+    for (*address, learner), seed in itertools.product(OTHERS, SEEDS):
+        study, data, method, k, _ = address
+        # of "paper" fewer rows than Sequential Attention's
+        rows = lassonet_rows(data)[0] if study == "lassonet" else 100
+        lead = (method == "LassoNet") * (-0.15 if learner == "mse" else 0.05)
+        record(seed, rows, *address).scores[learner] = 0.6 + 0.001 * (k + seed) + lead
+    return [found[key] for key in sorted(found)]
+
+
+# --- claims ----------------------------------------------------------------------------------------------
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,3 +187,100 @@ def test_records_are_stored_in_the_order_of_a_run(of_networks):
     of += [("honest", "LassoNet"), ("another", "A")]
     made = [Record(Piece(study, "mice", method, 50, 1), {"network": 0.5}, (), {}, 1) for study, method in of]
     assert of_networks.in_order(made[::-1]) == made
+
+
+# --- the pages of the data sets follow the records too: figures, means, and comparisons ------------------
+
+
+PAGE, RECORDS = ROOT / "docs" / "networks-tables.md", ROOT / "proofs_checks" / "networks_records.jsonl"
+
+
+def table_rows(text):
+    """Return the cells of each line of the tables in a text, including the headings."""
+    lines = [line for line in text.splitlines() if re.match(r"\| |\|$", line)]
+    return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines]
+
+
+def test_the_pages_have_every_figure_and_every_mean():
+    made = made_up()
+    index, *others = site.pages(made).values()
+    line = "| 0.993 ± 0.008 | 0.992 ± 0.008 | −0.0010 | 0.0102 | reproduced | 5 | 756 |"
+    assert line.replace(" ± ", "\u00a0±\u00a0") in "".join(others)
+    assert "Without records: Activity (paper, " in index
+    assert list(site.pages(made))[1:] == ["mice", "mnist", "fashion", "isolet", "coil20"]
+    verdicts = Counter(figure.verdict for figure in judged_all(made) if figure.printed.data != "activity")
+    assert verdicts[UNDECIDED] > 5
+    for counted in index.split("The same figures by printed table:"):
+        heads, *lines = table_rows(counted)
+        sums = {head: sum(int(line[i]) for line in lines) for i, head in enumerate(heads) if i}
+        assert list(sums.values()) == [verdicts.total(), *(verdicts[verdict] for verdict in EXPERIMENTAL)]
+    printed = [page.split("## Means of our runs")[0] for page in others]
+    sections = [section for page in printed for section in page.split("### ")[1:]]
+    assert all(("| 2 SE |" in part) != bool(re.search("Table 6|three learners", part)) for part in sections)
+    found = [line for page in printed for line in table_rows(page) if line[0] != "method"]
+    assert {len(line) for line in found} == {8}
+    assert Counter(line[5].partition(":")[0] for line in found) == {v.value: n for v, n in verdicts.items()}
+
+
+def _scores(*those, study="paper"):
+    """Return three records on Mice Protein for each (method, setting, score, training rows)."""
+    return [
+        Record(Piece(study, "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
+        for method, setting, score, n in those
+        for seed in (1, 2, 3)
+    ]
+
+
+def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
+    made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
+    means = site.pages(made)["mice"].split("## Means of our runs")[1]
+    assert "Mice Protein: 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
+    assert [[cell.replace("\u00a0", " ") for cell in line] for line in table_rows(means)] == [
+        ["method", "k = 50", "all features", "seconds"],
+        ["random", "**0.750 ± 0.000**", "", "2.0"],
+        ["OMP", "0.500 ± 0.000", "", "2.0"],
+        ["all features", "", "0.875 ± 0.000", ""],
+    ]
+
+
+def test_methods_are_compared_on_as_many_rows():
+    """A baseline is compared with our Sequential Attention, not with the released one on more rows."""
+    baseline, released = ("random", "", 0.75, 500), ("Sequential Attention", "", 0.5, 1000)
+    own = ("Sequential Attention", OWN, 0.625, 500)
+    assert rows(_scores(baseline, released), ())[0].test is None
+    assert rows(_scores(baseline, released, own), ())[0].test[1:] == (0.125, 0.25)
+
+
+def test_settings_of_one_method_are_compared_with_the_first():
+    """Settings with a corrected defect are compared with the released one, and ours with the plain one.
+
+    A setting with other training rows is compared only with settings that have the same rows.
+    """
+    for study, expected in {
+        "switches": {"as released": None, "Adam": 0.125, "all": None},
+        "adaptivity": {"1": None, "2": 0.125, "2, as released": 0.25},
+        "masks": {"l1": -0.125, "softmax": None},
+        "paper": {"": None, OWN: 0.125},
+    }.items():
+        given = [("Sequential Attention", setting, 0.5 + i / 8, 500) for i, setting in enumerate(expected)]
+        found = rows(_scores(*given, study=study), ())
+        assert {row.ours.setting: row.test and row.test.difference for row in found} == expected
+
+
+def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
+    """A cell is "number ahead: method +lead; …", largest first; leads beyond two standard errors are bold."""
+    known = [
+        row for row in summarize(read_records(RECORDS)) if (row.study, row.learner) == ("honest", "network")
+    ]
+    table = PAGE.read_text(encoding="utf-8").split("| features |")[1].split("\n\n")[0]
+    for line in table.splitlines()[2:]:
+        k, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for data, cell in zip(("mnist", "fashion", "isolet", "coil20"), cells, strict=True):
+            of = {row.method: row for row in known if (row.data, row.k) == (data, int(k))}
+            omp = of["linear OMP"]
+            ahead = sorted((row for row in of.values() if row.mean > omp.mean), key=lambda row: -row.mean)
+            number, _, leads = cell.partition(": ")
+            assert (len(of), int(number)) == (17, len(ahead))
+            for row, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
+                bold = "**" * (row.mean - omp.mean > 2 * math.hypot(row.error, omp.error))
+                assert words == f"{bold}{row.method} +{row.mean - omp.mean:.3f}{bold}".replace("+0", "+")

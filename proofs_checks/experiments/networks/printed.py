@@ -186,12 +186,7 @@ def _table_6(data: str) -> Iterator[Printed]:
 
 
 def _of_settings(
-    table: str,
-    study: str,
-    figures: Mapping[str, Figures],
-    k: int,
-    settings: Sequence[str],
-    data: str,
+    table: str, study: str, figures: Mapping[str, Figures], k: int, settings: Sequence[str], data: str
 ) -> Iterator[Printed]:
     """Yield the figures that Sequential Attention's Tables 9 and 10 print for its settings on a data set."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
