@@ -202,9 +202,7 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
     if not isinstance(algorithms, Iterable):
         raise TypeError(f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}")
     if isinstance(algorithms, str) or not all(name in known for name in algorithms):
-        raise ValueError(
-            f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}"
-        )
+        raise ValueError(f"algorithms must be a sequence of names in {', '.join(known)}; got {algorithms!r}")
 
 
 def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:

@@ -140,9 +140,7 @@ def inference(
     if isinstance(k, str) and k not in ("bic", "ebic"):
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     if (splits != 1 and method != "split") or (gamma != 1 and method != "randomized"):
-        raise ValueError(
-            "splits is for method='split', and gamma for method='randomized'. Pass the method too"
-        )
+        raise ValueError("splits is for method='split', gamma for method='randomized'. Pass the method too")
     trace = trace_of(path, None if isinstance(k, str) else k, lam)
     if method == "split" and sigma is None and n <= problem.d:
         sigma = "unknown"
