@@ -190,8 +190,7 @@ def delete(L, p, k):
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
         below, row = L[i + 1], L[i]
-        for l in range(k):
-            row[l] = below[l]
+        copy(below[:k], row)
         carried = below[k]
         for l in range(k, i):
             row[l] = cosine[l] * carried + sine[l] * below[l + 1]
@@ -215,8 +214,7 @@ def forward(L, start, p, rhs, z):
 @inner(**VECTORIZED)
 def backward(L, p, z, x):
     """Compute x = L⁻ᵀz for the first p entries, by back substitution."""
-    for k in range(p):
-        x[k] = z[k]
+    copy(z[:p], x)
     for k in range(p - 1, -1, -1):
         row = L[k]
         x[k] /= row[k]
@@ -293,8 +291,7 @@ def examine(columns, place, work):
         for k in range(p):
             shift += residual[k] * extra[k]
     else:
-        for k in range(p):
-            extra[k] = 0
+        extra[:p] = 0
     bound = columns.unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
     for j in range(error.size):
         error[j] = norms[j] * bound
@@ -431,8 +428,7 @@ def record(trail, i, place, size, event):
     """Write the point `place`, and the event that led to it, as point i of the trail."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
     row, order, beta = trail.coef[i], place.order, place.beta
-    for j in range(row.size):
-        row[j] = 0
+    row[:] = 0
     for k in range(place.state[0]):
         row[order[k]] = beta[k]
 

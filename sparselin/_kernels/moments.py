@@ -19,9 +19,7 @@ def by_rows(X, y, squares, products, start, stop):
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
         square, product = squares[left:right], products[left:right]
-        for j in range(right - left):
-            square[j] = 0
-            product[j] = 0
+        square[:], product[:] = 0, 0
         for i in range(0, n - 3, 4):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
             ya, yb, yc, ye = y[i], y[i + 1], y[i + 2], y[i + 3]

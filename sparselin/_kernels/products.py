@@ -21,9 +21,7 @@ def by_rows(X, V, Z, start, stop):
     copy = np.zeros(_WIDTH, Z.dtype)
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
-        for s in range(p):
-            for j in range(left, right):
-                Z[s, j] = 0
+        Z[:, left:right] = 0
         for i in range(0, n - 7, 8):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
             f, g = X[i + 4, left:right], X[i + 5, left:right]
