@@ -241,9 +241,7 @@ class Selection:
             intercept_path=intercept.copy(),
             **self.trail.fields(dtype, ones) | {"lam_star": self._lam_star()[ones:].astype(dtype)},
             active_sets=tuple(pick.active for pick in self.trail.picks[ones:]),
-            weights=tuple(
-                pick.weights[: problem.n_features] for pick in self.trail.picks if pick.weights is not None
-            ),
+            weights=tuple(p.weights[: problem.n_features] for p in self.trail.picks if p.weights is not None),
             residual_norm=np.array(self.trail.norms[ones:], dtype),
             status=status,
             fit=dataclasses.replace(

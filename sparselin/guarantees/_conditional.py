@@ -94,17 +94,15 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
     for t, event in enumerate(trace.steps):
         if event.enters:
             w = basis.model(event.before).off(basis.column(event.pick))
-            length, model = float(np.linalg.norm(w)), (*event.before, event.pick)
+            size, model = float(np.linalg.norm(w)), (*event.before, event.pick)
             until = total if trace.choice.models else t + 1
-            found.append(
-                Statistic(w / length, 1 / length, trace.n_forced + t, True, until, model, event.sign)
-            )
+            found.append(Statistic(w / size, 1 / size, trace.n_forced + t, True, until, model, event.sign))
     last = trace.steps[-1] if trace.steps else None
     inverse = basis.model(trace.model).inverse(basis.ones)
     for j, v in zip(trace.model, inverse.T, strict=True):
-        length, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
+        size, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
         sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
-        found.append(Statistic(v / length, length, row, False, total, trace.model, sign))
+        found.append(Statistic(v / size, size, row, False, total, trace.model, sign))
     return found
 
 
@@ -145,17 +143,15 @@ def _on_lines(
     return found
 
 
-def _on_circles(
-    basis: Basis, trace: Trace, statistics: list[Statistic], n: int
-) -> list[tuple[Circle, Set, Set]]:
+def _on_circles(basis: Basis, trace: Trace, tests: list[Statistic], n: int) -> list[tuple[Circle, Set, Set]]:
     """Return the laws of the angles of y, and outer and inner sets of offsets with the same events.
 
     The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
     the length of what is left. So y lies on the circle that η̂ and the residual of S span.
     """
-    h, laws = len(statistics), []
-    W, along = [statistic.w for statistic in statistics], [0.0] * h
-    for statistic in statistics:
+    h, laws = len(tests), []
+    W, along = [statistic.w for statistic in tests], [0.0] * h
+    for statistic in tests:
         off = basis.model(statistic.model).off(basis.z)
         height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)
         m = n - len(statistic.model) - basis.ones - 1
@@ -164,12 +160,10 @@ def _on_circles(
         W.append(off / height)
         along.append(1 / height)
         laws.append(Circle(float(statistic.w @ basis.z), height, basis.error, m))
-    fails: list[tuple[list[Ends], list[Ends]]] = [([], []) for _ in statistics]
-    for first, rows in _walk(basis, trace, statistics, basis.stack(W), np.array(along)):
+    fails: list[tuple[list[Ends], list[Ends]]] = [([], []) for _ in tests]
+    for first, rows in _walk(basis, trace, tests, basis.stack(W), np.array(along)):
         for i in range(first, h):
-            certain, possible = rows.arcs(
-                laws[i].x, laws[i].height, basis.error, i - first, h - 2 * first + i
-            )
-            fails[i][0].append(certain)
+            sure, possible = rows.arcs(laws[i].x, laws[i].height, basis.error, i - first, h - 2 * first + i)
+            fails[i][0].append(sure)
             fails[i][1].append(possible)
     return [(law, without(one), without(two)) for law, (one, two) in zip(laws, fails, strict=True)]

@@ -231,11 +231,9 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
 class _Cache:
     """A cache of the constants at each set S of a greedy path, because several paths may contain S."""
 
-    def __init__(
-        self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
-    ) -> None:
+    def __init__(self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, nodes: int) -> None:
         self.data, self.k, self.spectrum = data, k, spectrum
-        self.pair_limit, self.node_limit = pair_limit, node_limit
+        self.pair_limit, self.node_limit = pair_limit, nodes
         self.gammas: dict[frozenset[int], FloatArray] = {}
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
@@ -281,9 +279,7 @@ class _Cache:
         They become a part of `GuaranteeBounds.constants`.
         """
         pairs = ((run.algorithm, run.gamma.tolist()) for run in runs)
-        return [
-            (f"γ of {name}", Interval(lower, upper, "submodularity_ratio")) for name, (lower, upper) in pairs
-        ]
+        return [(f"γ of {name}", Interval(low, high, "submodularity_ratio")) for name, (low, high) in pairs]
 
 
 class _Spectrum:

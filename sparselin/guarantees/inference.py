@@ -169,9 +169,8 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
             f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}. Compute a path with a "
             "fixed number of steps by omp, ols, sequential_lasso or lasso_path"
         )
-    intercept, standardize = (
-        not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)
-    )
+    plain = not isinstance(X, Problem)
+    intercept, standardize = plain and path.with_intercept, plain and path.standardized
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if path.n_features != problem.n_features:
         raise ValueError(f"X must have the {path.n_features} columns of the path; got {problem.n_features}")

@@ -121,9 +121,7 @@ def gradient_flow(
         return _path(problem, S, saddles, restart, status)
 
 
-def _path(
-    problem: Problem, S: IndexArray, saddles: list[Saddle], restarted: bool, status: Status
-) -> FlowPath:
+def _path(problem: Problem, S: IndexArray, saddles: list[Saddle], restart: bool, status: Status) -> FlowPath:
     """Make the `FlowPath` of the saddles, in the units of X; the first saddle is the state at τ = 0."""
     m, scale, dtype = problem.n_features, problem.design.scale, problem.dtype
     ones = ThinQR(problem.in_double(), range(m, problem.d))
@@ -146,7 +144,7 @@ def _path(
         supports=tuple(saddle.support for saddle in events),
         unique=tuple(saddle.unique for saddle in events),
         penalty=np.where(np.isin(used, S), 0, 1 / (1.0 if scale is None else scale[used])).astype(dtype),
-        restarted=restarted,
+        restarted=restart,
         forced=S[problem.d - m :],
         status=status,
         fit=problem.design.fit(problem.names),

@@ -108,9 +108,7 @@ def lasso_path(
     return _path(problem, S, positive, blocks, Status.MAX_STEPS if cut_off else Status.BEYOND_PRECISION)
 
 
-def _path(
-    problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], status: Status
-) -> LassoPath:
+def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
     """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
     knots = np.concatenate([block.lams for block in blocks]).astype(problem.dtype)
     features, coef = _coef_on_features(blocks, problem.d, len(knots))
@@ -130,7 +128,7 @@ def _path(
         r2=r2.astype(problem.dtype),
         active=tuple(active),
         forced=S[problem.d - m :],  # without the column of ones
-        status=status,
+        status=end,
         fit=design.fit(problem.names, positive),
     )
 
@@ -148,10 +146,8 @@ def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArr
     return np.flatnonzero(used), coef
 
 
-def _r2(
-    problem: Problem, S: IndexArray, features: IndexArray, coef: FloatArray, knots: FloatArray
-) -> FloatArray:
-    """Return R² (m,) at the m knots, given β (m, p) on the columns `features`.
+def _r2(problem: Problem, S: IndexArray, J: IndexArray, coef: FloatArray, knots: FloatArray) -> FloatArray:
+    """Return R² (m,) at the m knots, given β (m, p) on the columns J.
 
     Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
     and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
@@ -166,5 +162,5 @@ def _r2(
     total = float(z @ z)
     if total == 0:
         return np.zeros(len(knots))
-    penalty = np.abs(coef[:, ~np.isin(features, S)]).sum(axis=1) * knots
-    return np.asarray(np.clip((coef @ c[features].astype(np.float64) + penalty) / total, 0, 1))
+    penalty = np.abs(coef[:, ~np.isin(J, S)]).sum(axis=1) * knots
+    return np.asarray(np.clip((coef @ c[J].astype(np.float64) + penalty) / total, 0, 1))

@@ -158,10 +158,8 @@ class Record:
     total : the number of steps so far.
     """
 
-    def __init__(
-        self, k: int, forced: IndexArray, mask: FeatureMask, names: Names, schedule: Schedule
-    ) -> None:
-        self._k, self._mask, self._names, self._schedule = k, mask, names, schedule
+    def __init__(self, k: int, forced: IndexArray, mask: FeatureMask, names: Names, plan: Schedule) -> None:
+        self._k, self._mask, self._names, self._schedule = k, mask, names, plan
         self.order: list[int] = forced.tolist()
         self.total = 0
         self._margin = [np.nan] * len(forced)

@@ -74,9 +74,7 @@ class LassoNetSettings:
     l2: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = {
-            name: check_real(getattr(self, name), name, *condition) for name, condition in _CONDITIONS.items()
-        }
+        numbers = {name: check_real(getattr(self, name), name, *rule) for name, rule in _CONDITIONS.items()}
         if not (isinstance(self.lam_start, str) and self.lam_start == "auto"):
             check_real(self.lam_start, "lam_start", lambda lam: lam > 0, '"auto" or positive')
         check_choice(self.stop_on, "stop_on", ("validation", "training"))

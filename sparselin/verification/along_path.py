@@ -174,20 +174,18 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
     return [_summary(step, {"end": found}, math.nan, math.nan, False)]
 
 
-def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
+def compare_supports(greedy: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
     """Check that OMP and Sequential LASSO select the same features up to the first tie.
 
     tied : the number of tied features at each step of Sequential LASSO.
     """
-    for t in range(max(len(omp_path.support), len(path.support))):
+    for t in range(max(len(greedy.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:
             break
-        if t >= min(len(omp_path.support), len(path.support)):
-            return violates(
-                f"OMP took {len(omp_path.support)} features, Sequential LASSO {len(path.support)}"
-            )
-        if omp_path.support[t] != path.support[t]:
-            return violates(f"step {t + 1}: OMP {omp_path.support[t]}, Sequential LASSO {path.support[t]}")
+        if t >= min(len(greedy.support), len(path.support)):
+            return violates(f"OMP took {len(greedy.support)} features, Sequential LASSO {len(path.support)}")
+        if greedy.support[t] != path.support[t]:
+            return violates(f"step {t + 1}: OMP {greedy.support[t]}, Sequential LASSO {path.support[t]}")
     return AGREES
 
 
@@ -257,7 +255,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
 
 
 def summary(
-    path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audited: bool
+    path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audit: bool
 ) -> TheoremCheck:
     """Combine the path, the comparison of supports and the records of `verify_design` in one result."""
     return TheoremCheck(
@@ -271,5 +269,5 @@ def summary(
         n_active=np.array([step.active for step in steps], np.intp),
         window=np.array([step.window for step in steps]),
         proof=np.array([step.proof for step in steps]),
-        audited=audited,
+        audited=audit,
     )

@@ -249,9 +249,7 @@ def check_attention(
     """
     result = descend(step, methods, rng, max_iter, step.lam)
     if not has_converged(step, result, step.lam):
-        return undecided(
-            f"the descent did not attain its certificate in {len(result.objective) - 1} iterations"
-        )
+        return undecided(f"the descent has no certificate after {len(result.objective) - 1} iterations")
     pick = largest_weight(step, result)
     if pick in step.entry.active:
         return AGREES

@@ -116,7 +116,7 @@ def prepare(
         raise TypeError("X must be an array or a frame; got a sparse matrix. Pass X.toarray()")
     validation.check_finite(Z, "X", names)
     n, d = Z.shape
-    requested = validation.check_count(k, "k", 1, d, f": X has {d} columns")
+    wanted = validation.check_count(k, "k", 1, d, f": X has {d} columns")
     validation.check_same_rows(X, y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y must have no masked entries; fill them or drop their rows first")
@@ -132,9 +132,7 @@ def prepare(
     Z, kept = _standardize(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
-    return PreparedData(
-        Z, target, weight, q, classification, min(requested, len(kept)), requested, kept, d, names
-    )
+    return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
 
 
 class Baseline(Protocol):
