@@ -69,19 +69,9 @@ class Finder:
             share = f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ"
             why = f"its |c| is λ*, but just below λ* it decreases at {share} with only {active}"
             raise _refutation(S, pick, f"{why} in the model, which is A(S)")
-        proof = StepCertificate(
-            selected=S,
-            pick=pick,
-            tied=T,
-            active=active,
-            signs=signs,
-            lam_star_squared=fractions([lam_squared])[0],
-            coef=fractions(coef.entries()),
-            direction=fractions(u),
-            rate=fractions(rate),
-            farkas=farkas,
-            tau=self._tau(S, T, lam_squared, c, b),
-        )
+        lam_star_squared, tau = fractions([lam_squared])[0], self._tau(S, T, lam_squared, c, b)
+        exact = (fractions(coef.entries()), fractions(u), fractions(rate), farkas, tau)
+        proof = StepCertificate(S, pick, T, active, signs, lam_star_squared, *exact)
         return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
@@ -119,16 +109,12 @@ class Finder:
         if pick not in T:
             own, most = (float(q / y_unit) for q in fractions([gains.get(pick, fmpq(0)), largest]))
             raise _refutation(S, pick, f"it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}")
-        return OlsStep(
-            selected=S,
-            pick=pick,
-            tied=T,
-            spanned=tuple(j for j in off if left[j] == 0),
-            decrease=fractions([largest])[0] / y_unit,
-            coef=tuple(v / self.numbers.coef_unit for v in fractions(coef.entries())),
-            basis=tuple(fractions(a) for a, _, _ in columns),
-            squares=tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns)),
-        )
+        spanned = tuple(j for j in off if left[j] == 0)
+        decrease = fractions([largest])[0] / y_unit
+        coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef.entries()))
+        basis = tuple(fractions(a) for a, _, _ in columns)
+        squares = tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns))
+        return OlsStep(S, pick, T, spanned, decrease, coefs, basis, squares)
 
     def flow(self, S: Indices) -> Iterator[tuple[Any, ...]]:
         """Follow the flow without weight decay, with β_S at least squares, until it rests.

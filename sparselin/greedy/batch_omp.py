@@ -320,16 +320,9 @@ class _Rows:
 
         The arrays of the result are read-only views of the arrays of this object, which can still be written.
         """
-        return BatchSelection(
-            support=self.support[:m],
-            coef=self.coef[:m],
-            n_selected=self.n_selected[:m],
-            residual_norms=self.residual_norms[:m],
-            status=self.status[:m],
-            n_features=self.d,
-            names=self.names,
-            n_redone=int(self.redone[:m].sum()),
-        )
+        sets = (self.support[:m], self.coef[:m], self.n_selected[:m])
+        ends, n_redone = (self.residual_norms[:m], self.status[:m]), int(self.redone[:m].sum())
+        return BatchSelection(*sets, *ends, self.d, self.names, n_redone)
 
 
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:

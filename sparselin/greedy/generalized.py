@@ -458,20 +458,19 @@ class _GeneralizedState:
     def path(self, status: Status) -> GeneralizedPath | GroupPath:
         t, dtype, array = len(self.support), self.problem.dtype, np.array
         intercepts, norms = array([coef[0] for coef in self.coefs], dtype), array(self.trail.norms)
-        fit = dataclasses.replace(self.problem.design.fit(self.problem.names), loss=self.data.loss.name,
-                                  standardized=self.standardized, classes=self.classes)  # fmt: skip
-        fields = {"support": array(self.support, np.intp), "recession": self.recession.copy(), "fit": fit,
-                  "unfitted": self.unfitted, "status": status, **self.trail.fields(dtype)}  # fmt: skip
+        fit = self.problem.design.fit(self.problem.names)
+        loss, labels = self.data.loss.name, self.classes
+        fit = dataclasses.replace(fit, loss=loss, standardized=self.standardized, classes=labels)
+        steps, support = self.trail.fields(dtype), array(self.support, np.intp)
+        end = (self.unfitted, self.recession.copy(), status, fit)
         if self.grouped:
             sizes = array([len(coef) - 1 for coef in self.coefs], np.intp)
-            return GroupPath(
-                order=array(self.trail.support, np.intp), groups=self.groups.copy(), sizes=sizes,
-                ranks=array(self.ranks, np.intp), intercept_path=intercepts[:, None],
-                coef_path=tuple(coef[1:, None].astype(dtype) for coef in self.coefs[1:]),
-                residual_norm=np.sqrt(norms).astype(dtype), **fields,
-            )  # fmt: skip
+            order, ranks = array(self.trail.support, np.intp), array(self.ranks, np.intp)
+            path = tuple(coef[1:, None].astype(dtype) for coef in self.coefs[1:])
+            fits = (path, intercepts[:, None], *steps, np.sqrt(norms).astype(dtype))
+            return GroupPath(order, self.groups.copy(), support, sizes, ranks, *fits, *end)
         coefs = np.zeros((t, t), dtype)
         for j in range(t):
             coefs[j, : j + 1] = self.coefs[j + 1][1:]
-        fields |= {"deviance": norms.astype(dtype), "optimality": array(self.optimality)}
-        return GeneralizedPath(coef_path=coefs, intercept_path=intercepts, **fields)
+        ends = (*steps, norms.astype(dtype), array(self.optimality), *end)
+        return GeneralizedPath(support, coefs, intercepts, *ends)

@@ -160,16 +160,11 @@ def guarantee_bounds(
     if regularizer is not None and nu > 0:
         given_first = Given(centre(whole), problem, first.tolist())
         bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)
-    return GuaranteeBounds(
-        k=size,
-        bounds=tuple(bounds),
-        best=best,
-        best_support=np.append(first, optimum.support),
-        r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
-        supports=tuple((run.algorithm, np.append(first, run.support)) for run in runs),
-        constants=(*spectrum.constants(), *cache.constants(runs), *recovery.constants(found, spectrum.given)),
-        names=problem.names,
-    )
+    r2 = tuple((run.algorithm, run.steps[-1].r2) for run in runs)
+    sets = tuple((run.algorithm, np.append(first, run.support)) for run in runs)
+    constants = (*spectrum.constants(), *cache.constants(runs), *recovery.constants(found, spectrum.given))
+    optimal = np.append(first, optimum.support)
+    return GuaranteeBounds(size, tuple(bounds), best, optimal, r2, sets, constants, problem.names)
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:

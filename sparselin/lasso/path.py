@@ -120,17 +120,11 @@ def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBloc
     m, design, coef = problem.n_features, problem.design, coef.astype(problem.dtype)
     inside = features < m
     inner = coef[:, inside]
-    return LassoPath(
-        knots=knots,
-        features=features[inside],
-        coef_path=inner if design.scale is None else inner * design.scale[features[inside]],
-        intercept=coef[:, ~inside].sum(axis=1),  # the column of ones, unless its coefficients are zero
-        r2=r2.astype(problem.dtype),
-        active=tuple(active),
-        forced=S[problem.d - m :],  # without the column of ones
-        status=end,
-        fit=design.fit(problem.names, positive),
-    )
+    path = inner if design.scale is None else inner * design.scale[features[inside]]
+    intercept = coef[:, ~inside].sum(axis=1)  # the column of ones, unless its coefficients are zero
+    fits = (path, intercept, r2.astype(problem.dtype), tuple(active))
+    free, fit = S[problem.d - m :], design.fit(problem.names, positive)  # without the column of ones
+    return LassoPath(knots, features[inside], *fits, free, end, fit)
 
 
 def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArray, FloatArray]:

@@ -36,9 +36,9 @@ class DesignColumns(NamedTuple):
         """The number of columns, including the column of ones."""
         return int(self.X.shape[1]) + (self.ones is not None)
 
-    def fit(self, names: Names, positive: bool = False) -> Fit:
+    def fit(self, names: Names, positive: bool = False, by_length: bool = False) -> Fit:
         """Return the `Fit` of these columns: the properties of the columns that a result stores."""
-        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
+        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive, by_length)
 
     def correlate(self, r: FloatArray) -> FloatArray:
         """Return the inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""

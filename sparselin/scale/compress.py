@@ -122,13 +122,9 @@ def compress(
     held = check_count(held_out, "held_out", 0)
     if held == 1:
         raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")
-    options = Options(
-        standardize=check_flag(standardize, "standardize"),
-        skips=on_bad == "skip",
-        checkpoint=None if checkpoint is None else checkpoint_path(checkpoint),
-        every=check_count(every, "every", 1),
-        progress=progress,
-    )
+    saved = None if checkpoint is None else checkpoint_path(checkpoint)
+    standardize, every = check_flag(standardize, "standardize"), check_count(every, "every", 1)
+    options = Options(standardize, on_bad == "skip", saved, every, progress)
     columns = None if columns is None else list(columns)
     vectors = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}
     if vectors.keys() == {"weights"}:

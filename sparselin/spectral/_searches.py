@@ -85,20 +85,9 @@ class FoundSet:
         assert explained is not None
         problem, support = explained.selection.problem, np.array(best.index, np.intp)
         coef, intercept = restore(problem, support, explained.selection.path(self.status).coef)
-        return SubsetResult(
-            support=support,
-            coef=coef.astype(dtype),
-            value=best.value,
-            r2=explained.value,
-            diversity=0.0 if growth is None else float(growth.value),
-            gains=np.array(best.gains, dtype),
-            candidates=self.candidates,
-            moves=self.moves,
-            status=self.status,
-            n_features=best.gram.d,
-            intercept=intercept,
-            names=problem.names,
-        )
+        diversity, gains = 0.0 if growth is None else float(growth.value), np.array(best.gains, dtype)
+        values = (best.value, explained.value, diversity, gains, self.candidates, self.moves, self.status)
+        return SubsetResult(support, coef.astype(dtype), *values, best.gram.d, intercept, problem.names)
 
 
 def extend(

@@ -258,16 +258,11 @@ def summary(
     path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audit: bool
 ) -> TheoremCheck:
     """Combine the path, the comparison of supports and the records of `verify_design` in one result."""
-    return TheoremCheck(
-        path=path,
-        verdicts=tuple(str(step.verdict) for step in steps),
-        reasons=tuple(tuple(step.reasons.items()) for step in steps),
-        supports=str(supports.verdict),
-        supports_reason=supports.reason,
-        lam_star=np.array([step.lam_star for step in steps]),
-        n_tied=np.array([step.tied for step in steps], np.intp),
-        n_active=np.array([step.active for step in steps], np.intp),
-        window=np.array([step.window for step in steps]),
-        proof=np.array([step.proof for step in steps]),
-        audited=audit,
-    )
+    verdicts = tuple(str(step.verdict) for step in steps)
+    reasons = tuple(tuple(step.reasons.items()) for step in steps)
+    head = (path, verdicts, reasons, str(supports.verdict), supports.reason)
+    lam_star = np.array([step.lam_star for step in steps])
+    n_tied = np.array([step.tied for step in steps], np.intp)
+    n_active = np.array([step.active for step in steps], np.intp)
+    window, proof = np.array([step.window for step in steps]), np.array([step.proof for step in steps])
+    return TheoremCheck(*head, lam_star, n_tied, n_active, window, proof, audit)

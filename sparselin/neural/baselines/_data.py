@@ -85,16 +85,8 @@ class PreparedData(NamedTuple):
         wide, levels = np.full((2, self.d), np.nan, scores.dtype if scores.dtype.kind == "f" else np.float64)
         wide[self.kept], levels[self.kept] = scores, lam
         distinct = len(set(picks.tolist()))
-        return FeatureRanking(
-            support=support,
-            scores=wide,
-            picks=self.kept[picks],
-            lam=levels[support],
-            method=method,
-            status=Status.COMPLETED if distinct >= self.requested else Status.FILLED,
-            n_features=self.d,
-            names=self.names,
-        )
+        status, picked = Status.COMPLETED if distinct >= self.requested else Status.FILLED, self.kept[picks]
+        return FeatureRanking(support, wide, picked, levels[support], method, status, self.d, self.names)
 
     def best(self, method: str, scores: Any) -> FeatureRanking:
         """Return the result of a method that selects the features with the largest scores (m,)."""
