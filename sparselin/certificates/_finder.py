@@ -13,16 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sparselin.certificates import step as steps
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
-from sparselin.certificates.step import (
-    Fractions,
-    Indices,
-    NonnegativeStep,
-    OlsStep,
-    StepCertificate,
-    rescale,
-    step_name,
-)
+from sparselin.certificates.step import Fractions, Indices, StepCertificate, step_name
 
 try:
     from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
@@ -72,9 +65,9 @@ class Finder:
         lam_star_squared, tau = fractions([lam_squared])[0], self._tau(S, T, lam_squared, c, b)
         exact = (fractions(coef.entries()), fractions(u), fractions(rate), farkas, tau)
         proof = StepCertificate(S, pick, T, active, signs, lam_star_squared, *exact)
-        return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
+        return steps.rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
-    def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
+    def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> steps.NonnegativeStep:
         """Prove that nonnegative OMP may make this pick when the features S have been selected.
 
         The first `n_forced` features of S are the forced ones. Raises ValueError if the pick is refuted.
@@ -89,9 +82,9 @@ class Finder:
             raise _refutation(S, pick, f"with coefficients ≥ 0 its correlation is {fault}")
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
-        return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
+        return steps.NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
-    def ols_step(self, S: Indices, pick: int) -> OlsStep:
+    def ols_step(self, S: Indices, pick: int) -> steps.OlsStep:
         """Prove that OLS may make this pick when the features S have been selected.
 
         Raises ValueError if the pick is refuted.
@@ -114,7 +107,7 @@ class Finder:
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef.entries()))
         basis = tuple(fractions(a) for a, _, _ in columns)
         squares = tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns))
-        return OlsStep(S, pick, T, spanned, decrease, coefs, basis, squares)
+        return steps.OlsStep(S, pick, T, spanned, decrease, coefs, basis, squares)
 
     def flow(self, S: Indices) -> Iterator[tuple[Any, ...]]:
         """Follow the flow without weight decay, with β_S at least squares, until it rests.

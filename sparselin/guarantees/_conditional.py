@@ -8,19 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparselin.guarantees import _truncated_laws as truncated
 from sparselin.guarantees._selection_events import SIGNS, Basis, Comparison, Event, Inequalities
 from sparselin.guarantees._traces import Trace
-from sparselin.guarantees._truncated_laws import (
-    Circle,
-    Ends,
-    Normal,
-    Set,
-    beyond,
-    limits,
-    scale_set,
-    tails,
-    without,
-)
+from sparselin.guarantees._truncated_laws import Circle, Ends, Normal, Set, scale_set, tails, without
 from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
 
 
@@ -52,7 +43,7 @@ def infer(
             unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
             estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
             if isinstance(law, Normal) or not trace.events:
-                interval[row] = error[row] * limits(law, outer, inner, level)
+                interval[row] = error[row] * truncated.limits(law, outer, inner, level)
                 truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
     leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
     if isinstance(path, LassoPath) and not math.isnan(sigma) and not trace.choice.models:
@@ -135,8 +126,8 @@ def _on_lines(
         reach[:, first:] = part
     found = []
     for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
-        outer = without([trace.choice.exclude(basis, w, 1), beyond(-down, up)])
-        inner = without([trace.choice.exclude(basis, w, -1), beyond(-inner_down, inner_up)])
+        outer = without([trace.choice.exclude(basis, w, 1), truncated.beyond(-down, up)])
+        inner = without([trace.choice.exclude(basis, w, -1), truncated.beyond(-inner_down, inner_up)])
         law = Normal(float(w @ basis.z) / sigma, basis.error / sigma, sigma)
         found.append((law, scale_set(outer, 1 / sigma, 1), scale_set(inner, 1 / sigma, -1)))
     return found

@@ -16,15 +16,9 @@ from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
 from sparselin.validation import Rng, check_count
 from sparselin.verification import checks
+from sparselin.verification import projected_design as verdicts
 from sparselin.verification.checks import Methods
-from sparselin.verification.projected_design import (
-    AGREES,
-    SEVERITY,
-    Agreement,
-    CheckResult,
-    ProjectedDesign,
-    violates,
-)
+from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, violates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +42,7 @@ class StepRecord:
     """
 
     step: int
-    verdict: Agreement
+    verdict: verdicts.Agreement
     reasons: dict[str, str]
     lam_star: float
     lam_error: float
@@ -144,7 +138,7 @@ def _summary(
     lam_star = max(entry.lam_star, TINY)
     return StepRecord(
         step=len(step.S) + 1,
-        verdict=max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__),
+        verdict=max((found.verdict for found in findings.values()), key=verdicts.SEVERITY.__getitem__),
         reasons={name: found.reason for name, found in findings.items() if found != AGREES},
         lam_star=entry.lam_star,
         lam_error=abs(entry.lam_star - step.lam_star) / lam_star,
@@ -258,9 +252,9 @@ def summary(
     path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audit: bool
 ) -> TheoremCheck:
     """Combine the path, the comparison of supports and the records of `verify_design` in one result."""
-    verdicts = tuple(str(step.verdict) for step in steps)
+    words = tuple(str(step.verdict) for step in steps)
     reasons = tuple(tuple(step.reasons.items()) for step in steps)
-    head = (path, verdicts, reasons, str(supports.verdict), supports.reason)
+    head = (path, words, reasons, str(supports.verdict), supports.reason)
     lam_star = np.array([step.lam_star for step in steps])
     n_tied = np.array([step.tied for step in steps], np.intp)
     n_active = np.array([step.active for step in steps], np.intp)
