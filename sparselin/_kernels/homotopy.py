@@ -190,7 +190,8 @@ def delete(L, p, k):
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
         below, row = L[i + 1], L[i]
-        copy(below[:k], row)
+        for l in range(k):
+            row[l] = below[l]
         carried = below[k]
         for l in range(k, i):
             row[l] = cosine[l] * carried + sine[l] * below[l + 1]
@@ -214,7 +215,8 @@ def forward(L, start, p, rhs, z):
 @inner(**VECTORIZED)
 def backward(L, p, z, x):
     """Compute x = L⁻ᵀz for the first p entries, by back substitution."""
-    copy(z[:p], x)
+    for k in range(p):
+        x[k] = z[k]
     for k in range(p - 1, -1, -1):
         row = L[k]
         x[k] /= row[k]
@@ -291,7 +293,8 @@ def examine(columns, place, work):
         for k in range(p):
             shift += residual[k] * extra[k]
     else:
-        extra[:p] = 0
+        for k in range(p):
+            extra[k] = 0
     bound = columns.unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
     for j in range(error.size):
         error[j] = norms[j] * bound
@@ -428,7 +431,8 @@ def record(trail, i, place, size, event):
     """Write the point `place`, and the event that led to it, as point i of the trail."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
     row, order, beta = trail.coef[i], place.order, place.beta
-    row[:] = 0
+    for j in range(row.size):
+        row[j] = 0
     for k in range(place.state[0]):
         row[order[k]] = beta[k]
 
