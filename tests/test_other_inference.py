@@ -10,8 +10,8 @@ from scipy import sparse, stats
 
 import sparselin as sl
 from sparselin.guarantees import _splitting
+from sparselin.guarantees._conditional import spacing_p_values as spacing
 from sparselin.guarantees._selection_events import Basis
-from sparselin.guarantees._spacing import spacing_p_values as spacing
 from sparselin.guarantees._splitting import randomize, select, split
 from sparselin.guarantees._traces import trace_of
 

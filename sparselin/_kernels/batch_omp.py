@@ -172,10 +172,7 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
             status, t = by_samples(dictionary, signal, forced, factors)
         else:
             history(signal, recurrence.z, residual(dictionary, signal, t, factors.r), t)
-        for s in range(t, signal.chosen.size):
-            signal.chosen[s] = -1
-            signal.gamma[s] = 0
-            signal.norms[s + 1] = math.nan
+        signal.chosen[t:], signal.gamma[t:], signal.norms[t + 1 :] = -1, 0, math.nan
         code[m], taken[m] = status, t
     return redone
 
@@ -494,8 +491,7 @@ def choose(dictionary, signal, factors, t, condition, norm):
         size[signal.chosen[s]] = -1
     root = math.sqrt(signal.y.size)
     bound = SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
-    for j in range(error.size):
-        error[j] = bound
+    error[:] = bound
     count, i = candidates(size, scale, error, dictionary.eps / _EPS)
     if count == 1 and i >= 0:
         return i, norm, 0.0
@@ -522,8 +518,7 @@ def append(u, factors, t, eps):
     keep = 1.0
     if rho == 0 or square * (SAFETY * eps) ** 2 >= 1:
         keep, rho, square = 0.0, 1.0, 0.0
-        for s in range(t):
-            column[s] = 0
+        column[:t] = 0
         extend_inverse(V, column, t, 1.0)
     for i in range(q.size):
         q[i] = keep * q[i] / rho

@@ -43,8 +43,7 @@ class DescentObjective(NamedTuple):
 def combine(rows, weights, out):
     """Compute out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
-    for j in range(n):
-        out[j] = 0
+    out[:] = 0
     for i in range(0, m - 3, 4):
         a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
         for j in range(n):

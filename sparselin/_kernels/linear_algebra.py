@@ -59,8 +59,7 @@ def project(Q, t, v, shares):
 
     Returns ‖v‖ after the projection. shares[:t] is filled with Qv for the v before the projection.
     """
-    for s in range(t):
-        shares[s] = 0
+    shares[:t] = 0
     for _ in range(2):
         for s in range(t):
             share = dot(Q[s], v)
@@ -110,8 +109,7 @@ def inverse_column_norm(R, norms, l):
     z = R[: l + 1, l].copy()
     z[l] = 1 / R[l, l]
     square = (norms[l] * z[l]) ** 2
-    for i in range(l):
-        z[i] = 0
+    z[:l] = 0
     for i in range(l - 1, -1, -1):
         for s in range(i + 1, l + 1):
             z[i] -= R[i, s] * z[s]
@@ -151,8 +149,7 @@ def orthogonalize(Qt, R, norms, t):
     The row x is replaced by the unit vector q with x = Σ_{s<t} R[s, t] q_s + ρq. ρ is the length of x after
     its projection off the rows before it.
     """
-    for s in range(t):
-        R[s, t] = 0
+    R[:t, t] = 0
     q = Qt[t]
     before = math.sqrt(dot(q, q))
     _project_by_fours(Qt, R, t, t)
@@ -167,8 +164,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
     completed. The function stops before the first dependent column, and returns the number of rows before it.
     """
     for s in range(t, t + p):
-        for l in range(t, s):
-            R[l, s] = 0
+        R[t:s, s] = 0
         q = Qt[s]
         before = math.sqrt(dot(q, q))
         _project_by_fours(Qt, R, s, s - t)
@@ -187,8 +183,7 @@ def delete(Qt, R, t, j):
     """
     n = Qt.shape[1]
     for l in range(j, t - 1):
-        for i in range(l + 2):
-            R[i, l] = R[i, l + 1]
+        R[: l + 2, l] = R[: l + 2, l + 1]
     for l in range(j, t - 1):
         r = math.hypot(R[l, l], R[l + 1, l])
         c = R[l, l] / r
@@ -237,8 +232,7 @@ def extend_inverse(V, column, t, inverse):
     If X_S = QR has unit columns, the sum of ‖V[t]‖² over t bounds the squared condition number κ² of X_S.
     """
     row = V[t]
-    for s in range(t):
-        row[s] = 0
+    row[:t] = 0
     for s in range(t):
         for i in range(s + 1):
             row[i] -= column[s] * V[s, i]

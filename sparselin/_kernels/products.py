@@ -1,4 +1,8 @@
-"""Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns."""
+"""Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns.
+
+The moments ‖X_j‖² and ⟨X_j, y⟩ are computed in one pass over X: four terms at a time are summed in the
+precision of X, and these sums are added in float64.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import numpy as np
 from sparselin._kernels import VECTORIZED, kernel
 
 _IN_CACHE = 10**6  # entries
+_SUMS_WIDTH = 8192  # columns per strip of the moments: their sums fit into the second-level cache
 _WIDTH = 4096  # columns per strip: rows long enough to stream, short enough for the second-level cache
 
 
@@ -21,9 +26,7 @@ def by_rows(X, V, Z, start, stop):
     copy = np.zeros(_WIDTH, Z.dtype)
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
-        for s in range(p):
-            for j in range(left, right):
-                Z[s, j] = 0
+        Z[:, left:right] = 0
         for i in range(0, n - 7, 8):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
             f, g = X[i + 4, left:right], X[i + 5, left:right]
@@ -125,3 +128,40 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
         source, target, factor = Xt[J[m]], out[rows[m]], scale[m]
         for i in range(source.size):
             target[i] = source[i] * factor
+
+
+@kernel(**VECTORIZED)
+def moments_by_rows(X, y, squares, products, start, stop):
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X (n, d) in C order, four rows at a time."""
+    n = X.shape[0]
+    for left in range(start, stop, _SUMS_WIDTH):
+        right = min(left + _SUMS_WIDTH, stop)
+        square, product = squares[left:right], products[left:right]
+        square[:], product[:] = 0, 0
+        for i in range(0, n - 3, 4):
+            a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
+            ya, yb, yc, ye = y[i], y[i + 1], y[i + 2], y[i + 3]
+            for j in range(right - left):
+                square[j] += np.float64((a[j] * a[j] + b[j] * b[j]) + (c[j] * c[j] + e[j] * e[j]))
+                product[j] += np.float64((a[j] * ya + b[j] * yb) + (c[j] * yc + e[j] * ye))
+        for i in range(n - n % 4, n):
+            row = X[i, left:right]
+            for j in range(right - left):
+                square[j] += np.float64(row[j] * row[j])
+                product[j] += np.float64(row[j] * y[i])
+
+
+@kernel(**VECTORIZED)
+def moments_by_columns(Xt, y, squares, products, start, stop):
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the rows X_j, start..stop, of Xt = Xᵀ (d, n) in C order."""
+    n = Xt.shape[1]
+    for j in range(start, stop):
+        column = Xt[j]
+        square = 0.0
+        product = 0.0
+        for i in range(n):
+            x = np.float64(column[i])
+            square += x * x
+            product += x * np.float64(y[i])
+        squares[j] = square
+        products[j] = product

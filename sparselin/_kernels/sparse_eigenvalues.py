@@ -91,9 +91,7 @@ def incumbent(C, k, fixed, support, rounds):
     S contains the first `fixed` indices of C, and is written into `support`.
     """
     used = np.zeros(len(C), np.bool_)
-    for i in range(fixed):
-        support[i] = i
-        used[i] = True
+    support[:fixed], used[:fixed] = np.arange(fixed), True
     size = fixed
     if fixed == 0:
         support[0] = _first(C)
@@ -162,8 +160,7 @@ def _outside_definite(T, m, bad):
     and is overwritten.
     """
     count = m
-    for a in range(m):
-        bad[a] = True
+    bad[:m] = True
     while count > 0:
         p = -1
         for a in range(m):
@@ -291,9 +288,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
     size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
-    for i in range(d):
-        index[0, i] = i
-    size[0] = d
+    index[0], size[0] = np.arange(d), d
     _shift(C, value - gap, W[0])
     t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
     while t >= 0:
@@ -313,16 +308,14 @@ def search(C, k, fixed, value, gap, node_limit, support):
             _renew(C, k, value - gap, W, size, branch, order, t)
             a, b = _violation(W[t], m, left, t < fixed)
         branch[t], stop[t] = 0, 0
-        for i in range(m):
-            order[t, i] = i
+        order[t, :m] = np.arange(m)
         if left > 2 and t < fixed:
             stop[t] = 1
         elif left > 2:
             stop[t] = _branches(W[t], m, left, order[t])
             _permute(W[t], m, order[t])
             old = index[t, :m].copy()
-            for i in range(m):
-                index[t, i] = old[order[t, i]]
+            index[t, :m] = old[order[t, :m]]
         # at least k − t candidates must remain for k − t further elements
         while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1

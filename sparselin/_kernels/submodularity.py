@@ -64,8 +64,7 @@ def _project(V, row, square, t, q, f, out):
     function is inlined, because in each call Numba would count references to five arrays.
     """
     n = f.size
-    for i in range(row.size):
-        q[i] = row[i]
+    copy(row, q)
     q[n + t] += 1.0
     for i in range(n):
         f[i] = row[i] / square

@@ -24,11 +24,8 @@ def shorten(slack, slack_error, D, D_error, lead, lead_error, B, B_error, reach)
         whose slack divided by the largest possible slope exceeds all of them is skipped.
     """
     d, h = B.shape
-    longest = 0.0
-    for i in range(h):
-        longest = max(longest, abs(lead[i]) + lead_error[i])
-    far = reach[0].max()
-    far = max(far, reach[2].max())
+    longest = (np.abs(lead) + lead_error).max()
+    far = max(reach[0].max(), reach[2].max())
     done = 0
     for j in range(d):
         widest = -1.0

@@ -322,20 +322,11 @@ def _result(
     residual = problem.y - problem.predict(weights * theta)
     theta[qr.index] = qr.solve(qr.Qt @ residual)
     coef = weights * theta
-    objective = 0.5 * reduced.residual_norm**2 + training.value
-    m, (inner, ones) = problem.n_features, problem.in_units_of_data(coef)
-    return DescentResult(
-        w=w[:m],
-        theta=theta[:m],
-        weights=weights[:m],
-        coef=inner,
-        intercept=float(ones),
-        objective=objective.astype(problem.dtype),
-        duality_gap=_duality_gap(problem, S, coef, lam),
-        status=ENDINGS.get(training.end, Status.COMPLETED),
-        names=problem.names,
-        standardized=problem.design.scale is not None,
-    )
+    objective = (0.5 * reduced.residual_norm**2 + training.value).astype(problem.dtype)
+    m, (inner, intercept) = problem.n_features, problem.in_units_of_data(coef)
+    gap, status = _duality_gap(problem, S, coef, lam), ENDINGS.get(training.end, Status.COMPLETED)
+    fit, standardized = (w[:m], theta[:m], weights[:m], inner), problem.design.scale is not None
+    return DescentResult(*fit, float(intercept), objective, gap, status, problem.names, standardized)
 
 
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:

@@ -13,16 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sparselin.certificates import step as steps
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
-from sparselin.certificates.step import (
-    Fractions,
-    Indices,
-    NonnegativeStep,
-    OlsStep,
-    StepCertificate,
-    rescale,
-    step_name,
-)
+from sparselin.certificates.step import Fractions, Indices, StepCertificate, step_name
 
 try:
     from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
@@ -69,22 +62,12 @@ class Finder:
             share = f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ"
             why = f"its |c| is λ*, but just below λ* it decreases at {share} with only {active}"
             raise _refutation(S, pick, f"{why} in the model, which is A(S)")
-        proof = StepCertificate(
-            selected=S,
-            pick=pick,
-            tied=T,
-            active=active,
-            signs=signs,
-            lam_star_squared=fractions([lam_squared])[0],
-            coef=fractions(coef.entries()),
-            direction=fractions(u),
-            rate=fractions(rate),
-            farkas=farkas,
-            tau=self._tau(S, T, lam_squared, c, b),
-        )
-        return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
+        lam_star_squared, tau = fractions([lam_squared])[0], self._tau(S, T, lam_squared, c, b)
+        exact = (fractions(coef.entries()), fractions(u), fractions(rate), farkas, tau)
+        proof = StepCertificate(S, pick, T, active, signs, lam_star_squared, *exact)
+        return steps.rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
-    def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
+    def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> steps.NonnegativeStep:
         """Prove that nonnegative OMP may make this pick when the features S have been selected.
 
         The first `n_forced` features of S are the forced ones. Raises ValueError if the pick is refuted.
@@ -99,9 +82,9 @@ class Finder:
             raise _refutation(S, pick, f"with coefficients ≥ 0 its correlation is {fault}")
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
-        return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
+        return steps.NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
-    def ols_step(self, S: Indices, pick: int) -> OlsStep:
+    def ols_step(self, S: Indices, pick: int) -> steps.OlsStep:
         """Prove that OLS may make this pick when the features S have been selected.
 
         Raises ValueError if the pick is refuted.
@@ -119,16 +102,12 @@ class Finder:
         if pick not in T:
             own, most = (float(q / y_unit) for q in fractions([gains.get(pick, fmpq(0)), largest]))
             raise _refutation(S, pick, f"it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}")
-        return OlsStep(
-            selected=S,
-            pick=pick,
-            tied=T,
-            spanned=tuple(j for j in off if left[j] == 0),
-            decrease=fractions([largest])[0] / y_unit,
-            coef=tuple(v / self.numbers.coef_unit for v in fractions(coef.entries())),
-            basis=tuple(fractions(a) for a, _, _ in columns),
-            squares=tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns)),
-        )
+        spanned = tuple(j for j in off if left[j] == 0)
+        decrease = fractions([largest])[0] / y_unit
+        coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef.entries()))
+        basis = tuple(fractions(a) for a, _, _ in columns)
+        squares = tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns))
+        return steps.OlsStep(S, pick, T, spanned, decrease, coefs, basis, squares)
 
     def flow(self, S: Indices) -> Iterator[tuple[Any, ...]]:
         """Follow the flow without weight decay, with β_S at least squares, until it rests.
@@ -191,9 +170,7 @@ class Finder:
         try:
             coef = (X_St * X_S).solve(X_St * V)
         except ZeroDivisionError:
-            raise ValueError(
-                f"{step_name(S)}: the columns {S} selected before it are linearly dependent"
-            ) from None
+            raise ValueError(f"{step_name(S)}: the columns {S} selected before are dependent") from None
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:

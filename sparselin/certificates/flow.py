@@ -200,9 +200,7 @@ def _check(given: Any, num: Exact) -> bool:
             Xw = num.product(num.X.T, num.vector(w))
             if not Xw[J].any() and all(sign * Xw[j] >= 0 for j, sign in rest.items()) and Xw[i] != 0:
                 unproved.discard(i)
-        _require(
-            not unproved, name + f"nothing proves that the features {unproved} are zero in every solution"
-        )
+        _require(not unproved, name + f"nothing proves that features {unproved} are zero in every solution")
     return not c.any()
 
 

@@ -133,21 +133,19 @@ class ExactObjective:
     def _b(self, j: int) -> Fraction:
         return Fraction(self.b.integers[j], self.mass) * Fraction(2) ** self.b.power
 
-    def has_curvature(self, features: list[int], diagonal: list[Fraction]) -> bool:
+    def has_curvature(self, J: list[int], diagonal: list[Fraction]) -> bool:
         """Return whether G − diag(diagonal) is proved to be positive semidefinite on these features.
 
         G is the matrix of the quadratic objective.
         """
         X, weights, scale = self._data
-        pairs = zip(features, diagonal, strict=True)
+        pairs = zip(J, diagonal, strict=True)
         excess = [(D - self.ridge[j]) * Fraction(4) ** scale[j] for j, D in pairs]
-        if is_semidefinite(X[:, features], weights, excess, centred=self._intercept):
+        if is_semidefinite(X[:, J], weights, excess, centred=self._intercept):
             return True
-        if len(features) > _FEW:
+        if len(J) > _FEW:
             return False
-        entries = [
-            self.gram(i, j) - (diagonal[t] if i == j else 0) for t, i in enumerate(features) for j in features
-        ]
+        entries = [self.gram(i, j) - (diagonal[t] if i == j else 0) for t, i in enumerate(J) for j in J]
         flat, _ = over_common_denominator(entries)
-        m = len(features)
+        m = len(J)
         return solve_semidefinite([flat[m * i : m * i + m] for i in range(m)], [0] * m) is not None

@@ -51,9 +51,7 @@ def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: 
         raise ValueError("a certificate without steps proves nothing; certify a path with a pick")
 
 
-def document(
-    X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
-) -> str:
+def document(X: FloatArray, y: FloatArray, claim: str, S: Indices, steps: Sequence[StepCertificate]) -> str:
     """Write the text of the file for Rocq: X and y as literals, the goal, and its proof by computation."""
     proofs = ";\n".join(_step(step, X.shape[1], _exponent(y) - _exponent(X)) for step in steps)
     picks = tuple(step.pick for step in steps)
@@ -69,7 +67,7 @@ Definition steps : seq step_certificate := [::
 {proofs}].
 
 Theorem picks_are_right :
-  {statement(X, y, claim, forced, picks)}.
+  {statement(X, y, claim, S, picks)}.
 Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (erefl true). Qed.
 {PRINTS}"""
 

@@ -156,10 +156,8 @@ def rate(
     if first and folder is not None:
         words = f"{getattr(claim, '__name__', 'claim')}-{name}-{seed}-{first[0]}"
         file = _save(Path(folder), words, first[0], first[1], least)
-    index_of, counterexample = first or (None, None)
-    return Rate(
-        held, tried, skipped, lower, upper, confidence, stopped, counterexample, index_of, least, file
-    )
+    place, counterexample = first or (None, None)
+    return Rate(held, tried, skipped, lower, upper, confidence, stopped, counterexample, place, least, file)
 
 
 def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) -> Design:
@@ -287,9 +285,7 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
     except (TypeError, ValueError):
         raise TypeError(f"claim must be a function of (X, y), or of a Design; got {claim!r}") from None
     if len(needed) not in (1, 2):
-        raise TypeError(
-            f"claim must be a function of (X, y), or of a Design; it takes {len(needed)} arguments"
-        )
+        raise TypeError(f"claim must be a function of (X, y) or a Design; it takes {len(needed)} arguments")
     return claim if len(needed) == 1 else lambda design: claim(design.X, design.y)
 
 

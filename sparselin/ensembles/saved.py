@@ -53,10 +53,8 @@ def as_design(value: Any) -> Design | None:
 
 def describe_value(value: Any) -> str:
     """Write a value for a message: a small value in full, a large design by its shape."""
-    design = next(_designs(value), None)
-    return (
-        repr(value) if design is None or design.X.size <= 100 else f"X {design.X.shape}, y {design.y.shape}"
-    )
+    found = next(_designs(value), None)
+    return repr(value) if found is None or found.X.size <= 100 else f"X {found.X.shape}, y {found.y.shape}"
 
 
 def _designs(value: Any) -> Iterator[Design]:

@@ -114,17 +114,15 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
         parts = self.max_iter if data.y.ndim == 1 else data.outputs
         task = FitTask.of_fit(self, data.X, data.y, data.weight, parts)
         paths = _fit_targets(self, data, self.alpha, task, self.fit_path)
-        above = [
+        bad = [
             i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
         ]
-        if above:
-            path = paths[above[0]]
-            where = (
-                "" if data.y.ndim == 1 else f" for {len(above)} of {len(paths)} targets, the first {above[0]}"
-            )
+        if bad:
+            path = paths[bad[0]]
+            of = "" if data.y.ndim == 1 else f" for {len(bad)} of {len(paths)} targets, the first {bad[0]}"
             reached = path.status is Status.MAX_STEPS
             why = "max_iter was reached; increase it" if reached else path.status.message
-            message = f"the path ended at alpha={path.alphas[-1]:.3g}, above {self.alpha:g}{where}: {why}"
+            message = f"the path ended at alpha={path.alphas[-1]:.3g}, above {self.alpha:g}{of}: {why}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         task.end({})
         return self
@@ -346,26 +344,24 @@ def _attributes(estimator: Any, size: float, path: LassoPath) -> dict[str, Any]:
     return {"coef_": coef, "intercept_": intercept, "n_iter_": len(path) - 1, "alphas_": path.knots / size}
 
 
-def _fit_targets(
-    estimator: Any, data: Observations, alpha: float, task: FitTask, with_path: bool
-) -> list[AlphaPath]:
+def _fit_targets(model: Any, data: Observations, alpha: float, task: FitTask, whole: bool) -> list[AlphaPath]:
     """Return the path of each target, and set the attributes of the estimator."""
-    targets = data.targets(task, estimator.max_iter)
-    paths = [_alpha_path(estimator, target, alpha, subtask) for target, subtask in targets]
+    targets = data.targets(task, model.max_iter)
+    paths = [_alpha_path(model, target, alpha, subtask) for target, subtask in targets]
     d = data.X.shape[1]
     coef = np.stack([dense(path.coef[-1], path.features, d) for path in paths])
-    _common.set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))
+    _common.set_model(model, data, coef, np.array([path.intercept[-1] for path in paths]))
     found: dict[str, list[Any]] = {
-        "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
+        "alphas_": [path.alphas if whole else path.alphas[-1] for path in paths],
         "n_iter_": [len(path.alphas) - 1 for path in paths],
     }
-    if with_path:
+    if whole:
         found["active_"] = [path.order for path in paths]
         found["coef_path_"] = [dense(path.coef, path.features, d).T for path in paths]
     for name in ("active_", "coef_path_"):  # they may be left from an earlier fit
-        vars(estimator).pop(name, None)
+        vars(model).pop(name, None)
     for name, values in found.items():
-        setattr(estimator, name, values[0] if len(paths) == 1 else values)
+        setattr(model, name, values[0] if len(paths) == 1 else values)
     return paths
 
 

@@ -41,9 +41,7 @@ class _Attention(NetworkEstimator):
         k = number_to_select(self.n_features_to_select, u)
         forced = check_indices(self.forced, u, "forced", names)
         if len(forced) > k:
-            raise ValueError(
-                f"forced features count in n_features_to_select: got {len(forced)} of them and {k}"
-            )
+            raise ValueError(f"forced units count in n_features_to_select: got {len(forced)} of them and {k}")
         plan = make_plan(self.epochs, self.batch_size, self.learning_rate)
         with seeded(task.seed) as generator:
             network = self._new_network(task, task.n_features)

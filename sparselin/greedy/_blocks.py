@@ -95,14 +95,9 @@ class Guesses:
         cosines = c[C] / norms  # times ‖r‖
         # dividing by `unit` brings cosines and weights into the range of float32
         unit = float(np.abs(cosines).max())
-        candidates = kernels.SingleColumns(
-            unit=self._unit,
-            rows=self._fetch(C),
-            columns=C,
-            shares=(W[:, C] / norms).astype(np.float32),
-            correlations=(cosines / unit).astype(np.float32),
-            weights=((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32),
-        )
+        shares, correlations = (W[:, C] / norms).astype(np.float32), (cosines / unit).astype(np.float32)
+        weights = ((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32)
+        candidates = kernels.SingleColumns(self._unit, self._fetch(C), C, shares, correlations, weights)
         picks = np.empty(min(limit, most), np.intp)
         rule = kernels.Acceptance(cut / top, FEW, THIN, STRIDE)
         p = kernels.guess(candidates, first, scale is not None, rule, picks)

@@ -149,17 +149,10 @@ class ComplexSelection(GroupSelection):
         coef_path = np.zeros((t, t), np.result_type(dtype, np.complex64))
         for i, coef in enumerate(self.coefficients()[1:]):
             coef_path[i, : i + 1] = coef[::2, 0] + 1j * coef[1::2, 0]
-        return SelectionPath(
-            support=np.array(self.trail.support, np.intp),
-            coef_path=coef_path,
-            intercept_path=np.zeros(t + 1, dtype),
-            **self.trail.fields(dtype),
-            active_sets=((),) * t,
-            weights=(),
-            residual_norm=np.array(self.trail.norms, dtype),
-            status=status,
-            fit=Fit(len(self.counts), self.names),
-        )
+        support, intercepts = np.array(self.trail.support, np.intp), np.zeros(t + 1, dtype)
+        norms, fit = np.array(self.trail.norms, dtype), Fit(len(self.counts), self.names)
+        steps = (support, coef_path, intercepts, *self.trail.fields(dtype))
+        return SelectionPath(*steps, ((),) * t, (), norms, status, fit)
 
 
 def select(

@@ -222,18 +222,9 @@ class GroupSelection:
         units = np.ones(len(self.support)) if scale is None else scale[self.support]
         intercepts = np.array([coef[0] if ones else np.zeros(self.Y.shape[1]) for coef in coefs], dtype)
         inner = [coef[ones:] * units[: len(coef) - ones, None] for coef in coefs[1:]]
-        return GroupPath(
-            order=np.array(self.trail.support, np.intp),
-            groups=self.groups.copy(),
-            support=np.array(self.support, np.intp),
-            sizes=np.array(self.sizes, np.intp),
-            ranks=np.array(self.ranks, np.intp) - ones,
-            coef_path=tuple(coef.astype(dtype) for coef in inner),
-            intercept_path=intercepts,
-            **self.trail.fields(dtype),
-            residual_norm=np.array(self.trail.norms, dtype),
-            unfitted=(),
-            recession=np.zeros(0),
-            status=status,
-            fit=data.design.fit(data.names),
-        )
+        path = tuple(coef.astype(dtype) for coef in inner)
+        lists = (self.trail.support, self.support, self.sizes, self.ranks)
+        order, support, sizes, ranks = (np.array(numbers, np.intp) for numbers in lists)
+        fits = (path, intercepts, *self.trail.fields(dtype), np.array(self.trail.norms, dtype))
+        groups, fit = self.groups.copy(), data.design.fit(data.names)
+        return GroupPath(order, groups, support, sizes, ranks - ones, *fits, (), np.zeros(0), status, fit)

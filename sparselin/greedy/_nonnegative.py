@@ -127,9 +127,7 @@ class Nonnegative(Selection):
             if entered not in index or index in seen:
                 return None
             seen.add(index)
-            outside = np.array(
-                [p.feature for p in self.trail.picks if p.feature not in index | self.free], np.intp
-            )
+            outside = np.array([j for j in self.trail.support if j not in index | self.free], np.intp)
             c, error, coarse = self.measure(outside).correlations()
             excess = np.where(c > coarse * error, c, 0)
             if not excess.any():

@@ -6,7 +6,6 @@ float32 problem, for the columns that float32 leaves undecided.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -235,21 +234,14 @@ class Selection:
         support = np.array(self.trail.support[ones:], np.intp)
         intercept = coef[:, 0] if ones else np.zeros(len(self.trail.picks) + 1, dtype)
         inner, scale = coef[ones:, ones:], problem.design.scale
-        return SelectionPath(
-            support=support,
-            coef_path=inner if scale is None else inner * scale[support],
-            intercept_path=intercept.copy(),
-            **self.trail.fields(dtype, ones) | {"lam_star": self._lam_star()[ones:].astype(dtype)},
-            active_sets=tuple(pick.active for pick in self.trail.picks[ones:]),
-            weights=tuple(
-                pick.weights[: problem.n_features] for pick in self.trail.picks if pick.weights is not None
-            ),
-            residual_norm=np.array(self.trail.norms[ones:], dtype),
-            status=status,
-            fit=dataclasses.replace(
-                problem.design.fit(problem.names, self.positive), by_length=self.by_length
-            ),
-        )
+        path = inner if scale is None else inner * scale[support]
+        lam_star, (_, margin, ties) = self._lam_star()[ones:].astype(dtype), self.trail.fields(dtype, ones)
+        active_sets = tuple(pick.active for pick in self.trail.picks[ones:])
+        weights = tuple(p.weights[: problem.n_features] for p in self.trail.picks if p.weights is not None)
+        norms = np.array(self.trail.norms[ones:], dtype)
+        fit = problem.design.fit(problem.names, self.positive, self.by_length)
+        steps = (support, path, intercept.copy(), lam_star, margin, ties)
+        return SelectionPath(*steps, active_sets, weights, norms, status, fit)
 
 
 def begin(problem: Problem, k: int, forced: Columns, state: type[Selection]) -> tuple[Selection, int]:

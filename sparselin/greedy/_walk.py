@@ -91,14 +91,12 @@ class PickRecord:
         """Keep the first m picks."""
         del self.picks[m:], self.norms[m + 1 :]
 
-    def fields(self, dtype: Any, start: int = 0) -> dict[str, Any]:
-        """Return `lam_star`, `margin` and `ties` of the picks from `start` on, the fields of a result."""
-        picks = self.picks[start:]
-        return {
-            "lam_star": np.array([pick.lam_star for pick in picks], dtype),
-            "margin": np.array([pick.margin for pick in picks], dtype),
-            "ties": tuple(pick.tied for pick in picks),
-        }
+    def fields(self, dtype: Any, t: int = 0) -> tuple[FloatArray, FloatArray, tuple[tuple[int, ...], ...]]:
+        """Return `lam_star`, `margin` and `ties` of the picks after the first t, the fields of a result."""
+        picks = self.picks[t:]
+        lam_star = np.array([pick.lam_star for pick in picks], dtype)
+        margin = np.array([pick.margin for pick in picks], dtype)
+        return lam_star, margin, tuple(pick.tied for pick in picks)
 
 
 P = TypeVar("P", covariant=True)

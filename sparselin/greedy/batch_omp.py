@@ -117,9 +117,7 @@ def batch_omp(
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
     k, first = validation.check_budget(k, forced, d, names, numbers)
-    weight = (
-        None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(np.float64))
-    )
+    weight = None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(float))
     levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names, callback)
     sparse = not isinstance(D, (np.ndarray, Operator))
     if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array
@@ -130,12 +128,10 @@ def batch_omp(
     return rows.result()
 
 
-def _one_by_one(
-    D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, rows: _Rows, **options: Any
-) -> None:
+def _one_by_one(D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, rows: _Rows, **more: Any) -> None:
     """Run `omp` on the signals one after the other, in this thread, and fill `rows` with the paths.
 
-    options : more options of `omp`.
+    more : more options of `omp`.
     """
     k, over_C = rows.support.shape[1], isinstance(D, ComplexColumns)
     root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
@@ -148,7 +144,7 @@ def _one_by_one(
         y = _signals(Y, i, stop, rows.coef.dtype, None)[0]
         scaled = y if root is None else y * root
         limit = float(levels.limits(i, stop, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
-        given = {"residual": limit if limit >= 0 else None, **options}
+        given = {"residual": limit if limit >= 0 else None, **more}
         if over_C:
             path = select(D, y, k, name="batch_omp", sample_weight=weight, **given)
         else:
@@ -273,9 +269,7 @@ class _Rows:
         self.redone = np.zeros(N, np.intp)
         self.d, self.names, self.callback = d, names, callback
 
-    def fill(
-        self, start: int, stop: int, coef: Any, taken: Any, residual_norms: Any, status: Any, redone: int
-    ) -> None:
+    def fill(self, start: int, stop: int, coef: Any, taken: Any, norms: Any, ends: Any, redone: int) -> None:
         """Write the results of signals start..stop into all arrays except `support`.
 
         taken : the number of columns that each signal selected.
@@ -283,8 +277,8 @@ class _Rows:
         """
         self.n_selected[start:stop] = taken
         self.coef[start:stop] = coef
-        self.residual_norms[start:stop] = residual_norms
-        self.status[start:stop] = status
+        self.residual_norms[start:stop] = norms
+        self.status[start:stop] = ends
         self.redone[start] = redone
 
     def run(self, task: Callable[[int, int], object], chunk: int, count: int) -> None:
@@ -326,16 +320,9 @@ class _Rows:
 
         The arrays of the result are read-only views of the arrays of this object, which can still be written.
         """
-        return BatchSelection(
-            support=self.support[:m],
-            coef=self.coef[:m],
-            n_selected=self.n_selected[:m],
-            residual_norms=self.residual_norms[:m],
-            status=self.status[:m],
-            n_features=self.d,
-            names=self.names,
-            n_redone=int(self.redone[:m].sum()),
-        )
+        sets = (self.support[:m], self.coef[:m], self.n_selected[:m])
+        ends, n_redone = (self.residual_norms[:m], self.status[:m]), int(self.redone[:m].sum())
+        return BatchSelection(*sets, *ends, self.d, self.names, n_redone)
 
 
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:

@@ -11,18 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.greedy import _losses as losses
 from sparselin.greedy._groups import weights_of_groups
-from sparselin.greedy._losses import (
-    LOGISTIC,
-    LossData,
-    NoFit,
-    Refit,
-    check_loss,
-    check_responses,
-    encode_labels,
-    initial_intercept,
-    refit,
-)
+from sparselin.greedy._losses import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
 from sparselin.linalg.ties import Scores, ending, relative_margin
 from sparselin.problem import Problem, as_problem
@@ -222,17 +213,17 @@ class _GeneralizedState:
     ) -> None:  # fmt: skip
         if isinstance(X, Problem):
             raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
-        law, labels = check_loss(loss), None
-        if law is LOGISTIC and y is not None:
+        law, labels = losses.check_loss(loss), None
+        if law is losses.LOGISTIC and y is not None:
             check_same_rows(X, y, "y")
-            y, labels = encode_labels(y, lone=True)
+            y, labels = losses.encode_labels(y, lone=True)
         problem = as_problem(X, y, intercept=intercept)
         n, d, double = problem.n, problem.n_features, np.dtype(np.float64)
         check_same_rows(X, sample_weight, "sample_weight")
         weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n, double)
         self.unit = math.ldexp(0.5, math.frexp(float(weight.max()))[1])
         weight = weight / self.unit
-        responses, self.rows = check_responses(law, y, n), np.flatnonzero(weight)
+        responses, self.rows = losses.check_responses(law, y, n), np.flatnonzero(weight)
         self.problem, self.with_intercept = problem, problem.d > d
         self.data = LossData(law, responses[self.rows], weight[self.rows])
         self.classes = () if labels is None else tuple(labels.tolist())
@@ -249,7 +240,7 @@ class _GeneralizedState:
         self.coefs, self.ranks, self.optimality = list[FloatArray](), list[int](), list[float]()
         self.unfitted: tuple[int, ...] = ()
         self.recession: FloatArray = np.zeros(0)
-        start = [initial_intercept(law, self.data.y, self.data.weight)] if self.with_intercept else []
+        start = [losses.initial_intercept(law, self.data.y, self.data.weight)] if self.with_intercept else []
         found = refit(self.data, self.A, np.array(start))
         if isinstance(found, NoFit):
             raise ValueError(
@@ -458,20 +449,19 @@ class _GeneralizedState:
     def path(self, status: Status) -> GeneralizedPath | GroupPath:
         t, dtype, array = len(self.support), self.problem.dtype, np.array
         intercepts, norms = array([coef[0] for coef in self.coefs], dtype), array(self.trail.norms)
-        fit = dataclasses.replace(self.problem.design.fit(self.problem.names), loss=self.data.loss.name,
-                                  standardized=self.standardized, classes=self.classes)  # fmt: skip
-        fields = {"support": array(self.support, np.intp), "recession": self.recession.copy(), "fit": fit,
-                  "unfitted": self.unfitted, "status": status, **self.trail.fields(dtype)}  # fmt: skip
+        fit = self.problem.design.fit(self.problem.names)
+        loss, labels = self.data.loss.name, self.classes
+        fit = dataclasses.replace(fit, loss=loss, standardized=self.standardized, classes=labels)
+        steps, support = self.trail.fields(dtype), array(self.support, np.intp)
+        end = (self.unfitted, self.recession.copy(), status, fit)
         if self.grouped:
             sizes = array([len(coef) - 1 for coef in self.coefs], np.intp)
-            return GroupPath(
-                order=array(self.trail.support, np.intp), groups=self.groups.copy(), sizes=sizes,
-                ranks=array(self.ranks, np.intp), intercept_path=intercepts[:, None],
-                coef_path=tuple(coef[1:, None].astype(dtype) for coef in self.coefs[1:]),
-                residual_norm=np.sqrt(norms).astype(dtype), **fields,
-            )  # fmt: skip
+            order, ranks = array(self.trail.support, np.intp), array(self.ranks, np.intp)
+            path = tuple(coef[1:, None].astype(dtype) for coef in self.coefs[1:])
+            fits = (path, intercepts[:, None], *steps, np.sqrt(norms).astype(dtype))
+            return GroupPath(order, self.groups.copy(), support, sizes, ranks, *fits, *end)
         coefs = np.zeros((t, t), dtype)
         for j in range(t):
             coefs[j, : j + 1] = self.coefs[j + 1][1:]
-        fields |= {"deviance": norms.astype(dtype), "optimality": array(self.optimality)}
-        return GeneralizedPath(coef_path=coefs, intercept_path=intercepts, **fields)
+        ends = (*steps, norms.astype(dtype), array(self.optimality), *end)
+        return GeneralizedPath(support, coefs, intercepts, *ends)

@@ -149,9 +149,8 @@ class Inequalities(NamedTuple):
         return np.asarray(self.D * self.lead[i] - SIGNS * self.B[:, i])
 
     def _slopes_error(self, i: int) -> FloatArray:
-        return np.asarray(
-            np.abs(self.D) * self.lead_error[i] + self.D_error * np.abs(self.lead[i]) + self.B_error
-        )
+        inner = np.abs(self.D) * self.lead_error[i] + self.D_error * np.abs(self.lead[i])
+        return np.asarray(inner + self.B_error)
 
 
 class Values(NamedTuple):

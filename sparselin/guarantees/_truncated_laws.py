@@ -259,9 +259,7 @@ def _student(law: Circle, level: float) -> FloatArray:
     return np.array([[side * guess + centre - slack, side * guess + centre + slack] for side in (-1, 1)])
 
 
-def _root(
-    law: Normal, corner: Corner, level: float, sign: int, side: int, theta: float
-) -> tuple[float, float]:
+def _root(law: Normal, part: Corner, level: float, sign: int, side: int, theta: float) -> tuple[float, float]:
     """Return a θ below (side = −1) or above (1) the zero of `Corner.excess`, with proof; and the zero.
 
     Newton's method finds the zero from a first guess `theta`. The proof is the sign of the excess, at a
@@ -269,7 +267,7 @@ def _root(
     """
     low, high, done = -math.inf, math.inf, False
     while not done:
-        ball, slope = corner.excess(law, theta, level, sign)
+        ball, slope = part.excess(law, theta, level, sign)
         gap = float(ball)
         low, high = (theta, high) if gap < 0 else (low, theta)
         new = theta - gap / slope
@@ -280,7 +278,7 @@ def _root(
             done = not low < new < high
         theta = new
     distance = 2.0**-49 * max(1.0, abs(theta))
-    while not side * corner.excess(law, theta + side * distance, level, sign)[0] > 0:
+    while not side * part.excess(law, theta + side * distance, level, sign)[0] > 0:
         distance *= 2
     return theta + side * distance, theta
 

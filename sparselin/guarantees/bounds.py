@@ -160,16 +160,11 @@ def guarantee_bounds(
     if regularizer is not None and nu > 0:
         given_first = Given(centre(whole), problem, first.tolist())
         bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)
-    return GuaranteeBounds(
-        k=size,
-        bounds=tuple(bounds),
-        best=best,
-        best_support=np.append(first, optimum.support),
-        r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
-        supports=tuple((run.algorithm, np.append(first, run.support)) for run in runs),
-        constants=(*spectrum.constants(), *cache.constants(runs), *recovery.constants(found, spectrum.given)),
-        names=problem.names,
-    )
+    r2 = tuple((run.algorithm, run.steps[-1].r2) for run in runs)
+    sets = tuple((run.algorithm, np.append(first, run.support)) for run in runs)
+    constants = (*spectrum.constants(), *cache.constants(runs), *recovery.constants(found, spectrum.given))
+    optimal = np.append(first, optimum.support)
+    return GuaranteeBounds(size, tuple(bounds), best, optimal, r2, sets, constants, problem.names)
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
@@ -202,9 +197,7 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
     if not isinstance(algorithms, Iterable):
         raise TypeError(f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}")
     if isinstance(algorithms, str) or not all(name in known for name in algorithms):
-        raise ValueError(
-            f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}"
-        )
+        raise ValueError(f"algorithms must be a sequence of names in {', '.join(known)}; got {algorithms!r}")
 
 
 def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
@@ -233,11 +226,9 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
 class _Cache:
     """A cache of the constants at each set S of a greedy path, because several paths may contain S."""
 
-    def __init__(
-        self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
-    ) -> None:
+    def __init__(self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, nodes: int) -> None:
         self.data, self.k, self.spectrum = data, k, spectrum
-        self.pair_limit, self.node_limit = pair_limit, node_limit
+        self.pair_limit, self.node_limit = pair_limit, nodes
         self.gammas: dict[frozenset[int], FloatArray] = {}
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
@@ -283,9 +274,7 @@ class _Cache:
         They become a part of `GuaranteeBounds.constants`.
         """
         pairs = ((run.algorithm, run.gamma.tolist()) for run in runs)
-        return [
-            (f"γ of {name}", Interval(lower, upper, "submodularity_ratio")) for name, (lower, upper) in pairs
-        ]
+        return [(f"γ of {name}", Interval(low, high, "submodularity_ratio")) for name, (low, high) in pairs]
 
 
 class _Spectrum:

@@ -140,9 +140,7 @@ def inference(
     if isinstance(k, str) and k not in ("bic", "ebic"):
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     if (splits != 1 and method != "split") or (gamma != 1 and method != "randomized"):
-        raise ValueError(
-            "splits is for method='split', and gamma for method='randomized'. Pass the method too"
-        )
+        raise ValueError("splits is for method='split', gamma for method='randomized'. Pass the method too")
     trace = trace_of(path, None if isinstance(k, str) else k, lam)
     if method == "split" and sigma is None and n <= problem.d:
         sigma = "unknown"
@@ -171,9 +169,8 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
             f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}. Compute a path with a "
             "fixed number of steps by omp, ols, sequential_lasso or lasso_path"
         )
-    intercept, standardize = (
-        not isinstance(X, Problem) and flag for flag in (path.with_intercept, path.standardized)
-    )
+    plain = not isinstance(X, Problem)
+    intercept, standardize = plain and path.with_intercept, plain and path.standardized
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if path.n_features != problem.n_features:
         raise ValueError(f"X must have the {path.n_features} columns of the path; got {problem.n_features}")

@@ -90,10 +90,8 @@ def knockoffs(
     W = np.maximum(Z[:d], Z[d:]) * np.sign(Z[:d] - Z[d:])
     levels = np.unique(np.abs(W[W != 0])).tolist()
     counts = [(t, np.count_nonzero(t <= -W), np.count_nonzero(t <= W)) for t in levels]
-    threshold = next((t for t, below, above in counts if 1 + below <= q * above), math.inf)
-    return Knockoffs(
-        np.flatnonzero(threshold <= W), W, threshold, q, path.status, given.design.fit(given.names)
-    )
+    least_W = next((t for t, below, above in counts if 1 + below <= q * above), math.inf)
+    return Knockoffs(np.flatnonzero(least_W <= W), W, least_W, q, path.status, given.design.fit(given.names))
 
 
 def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:

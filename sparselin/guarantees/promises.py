@@ -38,39 +38,33 @@ class GreedyRun(NamedTuple):
     gamma: FloatArray
     achieved: Interval
 
-    def bound(
-        self, name: str, formula: str, source: str, hypotheses: Hypotheses, factor: FloatArray
-    ) -> Bound:
+    def bound(self, name: str, formula: str, source: str, needed: Hypotheses, factor: FloatArray) -> Bound:
         """Make a `Bound`. Its `lower` is the factor less rounding, or 0 unless all hypotheses hold.
 
         factor : (2,) lower and upper bounds on the factor of the guarantee.
         """
         lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
-        verdict = _all_hold(holds for _, holds in hypotheses)
+        verdict = _all_hold(holds for _, holds in needed)
         lower = max(0.0, lower - 2 * UNIT) if verdict else 0.0
         upper = 0.0 if verdict is False else max(lower, upper)
-        return Bound(name, self.algorithm, formula, source, hypotheses, lower, upper, self.achieved)
+        return Bound(name, self.algorithm, formula, source, needed, lower, upper, self.achieved)
 
 
-def of_forward_regression(
-    run: GreedyRun, correlation: dict[str, FloatArray], data: ScaledData
-) -> list[Bound]:
+def of_forward_regression(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
     """Return the guarantees for R² of a run of FR (forward regression).
 
-    correlation : bounds (2,) on λ_min over sets of columns scaled to unit length, by the size of the sets:
+    spectrum : bounds (2,) on λ_min over sets of columns scaled to unit length, by the size of the sets:
         "2k − 1" and "2k".
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q2_bounds(run, 1)
-    least, theorem = correlation["2k"], f"{DAS_KEMPE}, Theorem 3.2"
+    least, source = spectrum["2k"], f"{DAS_KEMPE}, Theorem 3.2"
     scaled = ("columns of length 1: scaled so, which changes neither FR nor R²", True)
     sparse = (*picks, scaled, independent(least, "2k"))
     path = [step.gamma * np.array([step.q_squared[1], 1.0]) for step in run.steps]
     return [
-        run.bound("submodularity ratio", "1 − exp(−γ)", theorem, picks, saturate(run.gamma * q_squared)),
-        run.bound(
-            "sparse eigenvalue", "1 − exp(−λ_min(C, 2k))", theorem, sparse, saturate(least * q_squared)
-        ),
+        run.bound("submodularity ratio", "1 − exp(−γ)", source, picks, saturate(run.gamma * q_squared)),
+        run.bound("sparse eigenvalue", "1 − exp(−λ_min(C, 2k))", source, sparse, saturate(least * q_squared)),
         run.bound("along the path", "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)),
         certificate(run, data),
     ]

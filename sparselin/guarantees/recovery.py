@@ -191,23 +191,21 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(
-    run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: ScaledData
-) -> list[Bound]:
+def of_recovery(run: GreedyRun, found: Condition, given: SparseEigenvalues, data: ScaledData) -> list[Bound]:
     """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
     If the hypotheses of a guarantee hold, its factor is 1 up to rounding.
     """
-    k = spectrum.k
+    k = given.k
     certain = np.array([found.factor, 1.0])
     sparse: Hypotheses = (("y in the span of k columns", found.exact if found.known else None),)
     if run.algorithm == "FR":
         own = (("ERC < 1, with unit columns", found.erc_unit < 1),)
         return [run.bound("exact recovery", "1", _SOUSSEN, sparse + own, np.array([found.factor_unit, 1.0]))]
     lengths = (equal_lengths(data.problem),)
-    babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
+    babel = given.babel[k - 1] + (given.babel[k - 2] if k > 1 else 0.0)
     margin = 1 - data.problem.rounding()
-    mu = 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
+    mu = 0.0 if np.isnan(given.coherence) else given.coherence
     noisy: Hypotheses = (
         ("the best subset is known", found.known),
         ("(1 − ERC)·λ_min(C_S)·min|β| > max_{j∉S} |⟨X_j, e⟩|", found.left > found.right),

@@ -207,13 +207,11 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
     return np.array([found.lower, found.upper])
 
 
-def _maximum(
-    g: _Objective, more: int, r2_upper: float, rounding: float, found: list[SubsetResult]
-) -> Interval:
+def _maximum(g: _Objective, more: int, r2_most: float, rounding: float, runs: list[SubsetResult]) -> Interval:
     """Return bounds on max g over the sets of the forced features and at most `more` other features.
 
     g = R² + ν·f with a regularizer f. If there are few sets, all are enumerated. Otherwise the lower bound is
-    the largest g of the results `found`. The upper bound is then the sum of `r2_upper`, a bound on R², and ν
+    the largest g of the results `runs`. The upper bound is then the sum of `r2_most`, a bound on R², and ν
     times a bound on a submodular f.
     """
     first = g.forced
@@ -223,10 +221,10 @@ def _maximum(
         values, errors = np.array([g.value([*first, *L]) for L in sets]).T
         ends = float((values - errors).max()), float((values + errors).max())
         return Interval(*ends, "all sets", rounding=float(errors[np.argmax(values)]))
-    seen = max(value - error for value, error in (g.value(result.support.tolist()) for result in found))
+    seen = max(value - error for value, error in (g.value(result.support.tolist()) for result in runs))
     gains = np.asarray(g.f.gains(g.C, first))[columns] + [g.error_of_part([*first, j]) for j in columns]
     largest = np.sort(np.maximum(gains, 0))[-more:].sum()
-    upper = r2_upper + g.nu * (float(g.f.value(g.C, first)) + float(largest))
+    upper = r2_most + g.nu * (float(g.f.value(g.C, first)) + float(largest))
     rounding += g.data.problem.rounding() * abs(upper)
     method = "R² of the best subset and the k largest f of one feature"
     return Interval(seen, max(seen, upper + rounding), method, rounding=rounding)

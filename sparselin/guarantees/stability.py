@@ -133,16 +133,8 @@ def stability_selection(
     paths: list[list[IndexArray]] = []
 
     def result(status: Status) -> StabilitySelection:
-        return StabilitySelection(
-            paths=np.array(paths),
-            forced=first,
-            threshold=tau,
-            method=method,
-            n_rows=problem.n,
-            n_features=problem.n_features,
-            status=status,
-            names=problem.names,
-        )
+        shape = (problem.n, problem.n_features)
+        return StabilitySelection(np.array(paths), first, tau, method, *shape, status, problem.names)
 
     for _ in range(pairs):
         halves = random.permutation(problem.n)[: 2 * m].reshape(2, m)

@@ -196,11 +196,9 @@ def submodularity_ratio(
     return _result((min(lower, upper), upper), method, nonzero[base[base >= 0]], nonzero[added[added >= 0]])
 
 
-def _result(
-    bounds: tuple[float, float], method: str, base: IndexArray, added: IndexArray
-) -> SubmodularityRatio:
+def _result(bounds: tuple[float, float], method: str, L: IndexArray, A: IndexArray) -> SubmodularityRatio:
     lower, upper = bounds
-    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=AGREE * upper)
+    return SubmodularityRatio(lower, upper, method, np.sort(L), np.sort(A), rounding=AGREE * upper)
 
 
 def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:

@@ -162,21 +162,19 @@ class Candidates(Gathered):
         (`kernels.Until`).
         """
         problem, M = self.problem, len(self.index)
-        trail = kernels.Trail(
-            np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
-        )
+        run = kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
         sizes = float(problem.y_norm), self.unit, self.longest, problem.n, self.below
         columns = kernels.Columns(self.gram, self.c0, self.norms, *sizes)
         passed = 0
         while True:
             until = kernels.Until(lam_min, limit - passed, quota, fresh)
-            rest = kernels.Trail._make(array[passed:] for array in trail)
+            rest = kernels.Trail._make(array[passed:] for array in run)
             ending, count = kernels.follow(columns, self.reached, until, rest)
             passed += count
             if ending != kernels.FULL:
                 break
             self._grow()
-        return kernels.Trail._make(array[:passed] for array in trail), int(ending)
+        return kernels.Trail._make(array[:passed] for array in run), int(ending)
 
     def _grow(self) -> None:
         more, names = len(self.reached.order), ("order", "sign", "beta", "L")

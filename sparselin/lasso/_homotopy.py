@@ -279,29 +279,27 @@ class Homotopy(Segment):
         self._set_direction()
         return False
 
-    def _keep_nonnegative(self, entered: list[int], before: dict[int, float]) -> None:
+    def _keep_nonnegative(self, entered: list[int], start: dict[int, float]) -> None:
         """Remove from the active set P the entered columns j for which s_jβ̇_j is not positive.
 
         β̇ is the direction of the path, and s_j the sign of the correlation of column j. Let v_j = s_jβ̇_j
-        have the value `old` in the last feasible direction `before`, and `new` at the minimiser over P. Move
-        from the direction `before` to this minimiser, with step lengths from 0 to 1. If new < 0, v_j vanishes
+        have the value `old` in the last feasible direction `start`, and `new` at the minimiser over P. Move
+        from the direction `start` to this minimiser, with step lengths from 0 to 1. If new < 0, v_j vanishes
         at the step length old/(old − new); a v_j that is zero to rounding at the minimiser vanishes at 1.
         Columns are removed one at a time: the column whose v_j vanishes first is removed, and the minimiser
         is computed again. Each iteration except the last removes a column from `entered`.
         """
         while True:
             after, slope = self.slope(), self.direction
-            error = dict(zip(self.qr.index, slope.x_error + 4 * EPS * np.abs(slope.x), strict=True))
-            v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
+            slack = dict(zip(self.qr.index, slope.x_error + 4 * EPS * np.abs(slope.x), strict=True))
+            v = {j: (self.sign[j] * start.get(j, 0), self.sign[j] * after[j]) for j in entered}
             step = {
-                j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= error[j]
+                j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= slack[j]
             }
             if not step:
                 return
             first = min(step, key=lambda j: (step[j], j))
-            before = {
-                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
-            }
+            start = {j: start.get(j, 0) + step[first] * (after[j] - start.get(j, 0)) for j in self.qr.index}
             self._drop(first)
             entered.remove(first)
             self._set_direction()

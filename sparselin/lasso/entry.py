@@ -139,19 +139,11 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     lower = homotopy.lam
     sound = sound and lower < lam and homotopy.is_optimal((lam + lower) / 2)
     v = np.zeros(len(T)) if v is None else v
-    return FirstEntry(
-        lam_star=lam,
-        tied=tuple(T.tolist()),
-        active=tuple(T[v > 0].tolist()),
-        signs=signs.astype(problem.dtype),
-        direction=v.astype(problem.dtype),
-        window_lower=lower,
-        # λ₂ ≤ λ₀ up to rounding
-        proof_lower=max(lower, _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm)),
-        residual_norm=norm,
-        status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
-        names=problem.names,
-    )
+    tied, active = tuple(T.tolist()), tuple(T[v > 0].tolist())
+    signs, v = signs.astype(problem.dtype), v.astype(problem.dtype)
+    proof = max(lower, _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm))  # λ₂ ≤ λ₀ up to rounding
+    status = Status.COMPLETED if sound else Status.BEYOND_PRECISION
+    return FirstEntry(lam, tied, active, signs, v, lower, proof, norm, status, problem.names)
 
 
 def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:

@@ -121,9 +121,7 @@ def gradient_flow(
         return _path(problem, S, saddles, restart, status)
 
 
-def _path(
-    problem: Problem, S: IndexArray, saddles: list[Saddle], restarted: bool, status: Status
-) -> FlowPath:
+def _path(problem: Problem, S: IndexArray, saddles: list[Saddle], restart: bool, status: Status) -> FlowPath:
     """Make the `FlowPath` of the saddles, in the units of X; the first saddle is the state at τ = 0."""
     m, scale, dtype = problem.n_features, problem.design.scale, problem.dtype
     ones = ThinQR(problem.in_double(), range(m, problem.d))
@@ -133,21 +131,10 @@ def _path(
     used = np.flatnonzero(coef.any(axis=0))
     r2 = np.clip(1 - (norms / total) ** 2, 0, 1) if total else 0 * norms
     events = saddles[1:]
-    error = [saddle.s_error[used].max(initial=0) + problem.unit for saddle in events]
-    return FlowPath(
-        tau=np.array([saddle.tau for saddle in events]),
-        s=np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype),
-        s_error=np.array(error),
-        features=used,
-        coef_path=coef[:, used].astype(dtype),
-        intercept_path=intercept.astype(dtype),
-        residual_norm=norms.astype(dtype),
-        r2=r2.astype(dtype),
-        supports=tuple(saddle.support for saddle in events),
-        unique=tuple(saddle.unique for saddle in events),
-        penalty=np.where(np.isin(used, S), 0, 1 / (1.0 if scale is None else scale[used])).astype(dtype),
-        restarted=restarted,
-        forced=S[problem.d - m :],
-        status=status,
-        fit=problem.design.fit(problem.names),
-    )
+    error = np.array([saddle.s_error[used].max(initial=0) + problem.unit for saddle in events])
+    tau, fit = np.array([saddle.tau for saddle in events]), problem.design.fit(problem.names)
+    s, forced = np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype), S[problem.d - m :]
+    fits = (coef[:, used].astype(dtype), intercept.astype(dtype), norms.astype(dtype), r2.astype(dtype))
+    supports, unique = tuple(saddle.support for saddle in events), tuple(saddle.unique for saddle in events)
+    penalty = np.where(np.isin(used, S), 0, 1 / (1.0 if scale is None else scale[used])).astype(dtype)
+    return FlowPath(tau, s, error, used, *fits, supports, unique, penalty, restart, forced, status, fit)

@@ -72,13 +72,11 @@ def gap_at(
     return DualityGap(gap, u, correlation, error)
 
 
-def gap_of(
-    problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
-) -> float:
+def gap_of(problem: Problem, S: IndexArray, b: FloatArray, lam: float, y: FloatArray | None = None) -> float:
     """Return the duality gap of `gap_at` for a `Problem`, or for a `Problem` with another response y."""
-    residual = (problem.y if y is None else y) - problem.predict(coef)
+    residual = (problem.y if y is None else y) - problem.predict(b)
     u = project_off(orthonormal_basis(problem.columns(S)), residual)
-    return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap
+    return gap_at(residual, u, problem.correlate(u), S, b, lam, problem.column_norms).gap
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:

@@ -108,9 +108,7 @@ def lasso_path(
     return _path(problem, S, positive, blocks, Status.MAX_STEPS if cut_off else Status.BEYOND_PRECISION)
 
 
-def _path(
-    problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], status: Status
-) -> LassoPath:
+def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
     """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
     knots = np.concatenate([block.lams for block in blocks]).astype(problem.dtype)
     features, coef = _coef_on_features(blocks, problem.d, len(knots))
@@ -122,17 +120,11 @@ def _path(
     m, design, coef = problem.n_features, problem.design, coef.astype(problem.dtype)
     inside = features < m
     inner = coef[:, inside]
-    return LassoPath(
-        knots=knots,
-        features=features[inside],
-        coef_path=inner if design.scale is None else inner * design.scale[features[inside]],
-        intercept=coef[:, ~inside].sum(axis=1),  # the column of ones, unless its coefficients are zero
-        r2=r2.astype(problem.dtype),
-        active=tuple(active),
-        forced=S[problem.d - m :],  # without the column of ones
-        status=status,
-        fit=design.fit(problem.names, positive),
-    )
+    path = inner if design.scale is None else inner * design.scale[features[inside]]
+    intercept = coef[:, ~inside].sum(axis=1)  # the column of ones, unless its coefficients are zero
+    fits = (path, intercept, r2.astype(problem.dtype), tuple(active))
+    free, fit = S[problem.d - m :], design.fit(problem.names, positive)  # without the column of ones
+    return LassoPath(knots, features[inside], *fits, free, end, fit)
 
 
 def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArray, FloatArray]:
@@ -148,10 +140,8 @@ def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArr
     return np.flatnonzero(used), coef
 
 
-def _r2(
-    problem: Problem, S: IndexArray, features: IndexArray, coef: FloatArray, knots: FloatArray
-) -> FloatArray:
-    """Return R² (m,) at the m knots, given β (m, p) on the columns `features`.
+def _r2(problem: Problem, S: IndexArray, J: IndexArray, coef: FloatArray, knots: FloatArray) -> FloatArray:
+    """Return R² (m,) at the m knots, given β (m, p) on the columns J.
 
     Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
     and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
@@ -166,5 +156,5 @@ def _r2(
     total = float(z @ z)
     if total == 0:
         return np.zeros(len(knots))
-    penalty = np.abs(coef[:, ~np.isin(features, S)]).sum(axis=1) * knots
-    return np.asarray(np.clip((coef @ c[features].astype(np.float64) + penalty) / total, 0, 1))
+    penalty = np.abs(coef[:, ~np.isin(J, S)]).sum(axis=1) * knots
+    return np.asarray(np.clip((coef @ c[J].astype(np.float64) + penalty) / total, 0, 1))

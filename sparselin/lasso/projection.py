@@ -87,14 +87,9 @@ def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
     dtype = problem.dtype
     u = (homotopy.base.r if above else homotopy.residual).astype(dtype, copy=False)
     coef = homotopy.coef().astype(dtype, copy=False)
-    return DualProjection(
-        u=u,
-        coef=coef,
-        active=_active(coef, S),
-        duality_gap=gap_of(problem, S, coef, lam),
-        status=Status.COMPLETED if homotopy.lam <= lam or above else Status.BEYOND_PRECISION,
-        names=problem.names,
-    )
+    gap = gap_of(problem, S, coef, lam)
+    status = Status.COMPLETED if homotopy.lam <= lam or above else Status.BEYOND_PRECISION
+    return DualProjection(u, coef, _active(coef, S), gap, status, problem.names)
 
 
 def _active(coef: FloatArray, S: IndexArray) -> tuple[int, ...]:

@@ -112,16 +112,10 @@ def measure(
     # one block even if J is empty
     parts = [_measure(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Measurement(
-        c=c,
-        error=error,
-        length=length,
-        length_error=problem.errors.length_errors(size, length),
-        outside=length > data.length_unit * size,
-        residual_norm=math.sqrt(float(np.vdot(r, r))),
-        residual_error=data.length_unit * y_size,
-        coarse=data.unit / problem.unit,
-    )
+    length_error = problem.errors.length_errors(size, length)
+    outside, norm = length > data.length_unit * size, math.sqrt(float(np.vdot(r, r)))
+    rounding = (data.length_unit * y_size, data.unit / problem.unit)
+    return Measurement(c, error, length, length_error, outside, norm, *rounding)
 
 
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:

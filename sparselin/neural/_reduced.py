@@ -96,9 +96,8 @@ class ReducedNetwork:
         order = np.argsort(label, kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
         sizes = sorted({len(part) for part in parts})
-        self._blocks = [
-            torch.as_tensor(np.stack([p for p in parts if len(p) == s]), device=self.U.device) for s in sizes
-        ]
+        stacks = (np.stack([part for part in parts if len(part) == size]) for size in sizes)
+        self._blocks = [torch.as_tensor(stack, device=self.U.device) for stack in stacks]
 
     def outputs(self, X: Tensor) -> Tensor:
         """Return the outputs (b, q) for rows X (b, a) that have only the columns of the present features."""

@@ -276,12 +276,10 @@ def refit(
         if isinstance(network, nn.Module):
             whole = arguments.as_skip_network(network, raw, as_tensor(y, "y"), by_rows)
             network = restrict(whole, torch.as_tensor(chosen))
-        model, rows, held_out = arguments.prepare(
-            network, raw[:, chosen], y, by_rows, validation, sample_weight
-        )
+        model, rows, out = arguments.prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight)
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
-        PathTraining(reduced, rows, held_out, by_rows, float("inf"), settings, order).dense()  # no hierarchy
+        PathTraining(reduced, rows, out, by_rows, float("inf"), settings, order).dense()  # no hierarchy
     fitted = _with_state(model, reduced.state())
     fitted.eval()
     return fitted
@@ -411,15 +409,13 @@ def matrix_completion(
     )  # fmt: skip
 
 
-def _impute(
-    model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
-) -> tuple[SkipNetwork, Tensor]:
+def _impute(model: SkipNetwork, X: Tensor, goal: Tensor, more: dict[str, Any]) -> tuple[SkipNetwork, Tensor]:
     """Train the network further; return it, and the matrix X with its missing entries replaced by outputs."""
-    dense = {**options, "keep": "states", "callback": lambda step: True}
-    model = network_at(model, lassonet_path(model, X, target, **dense), 0)
+    dense = {**more, "keep": "states", "callback": lambda step: True}
+    model = network_at(model, lassonet_path(model, X, goal, **dense), 0)
     with torch.no_grad():
         output = model.eval()(X.to(model.skip.weight)).to(X)
-    return model, torch.where(target[:, 1] > 0, target[:, 0], output)
+    return model, torch.where(goal[:, 1] > 0, goal[:, 0], output)
 
 
 def completion_loss(output: Tensor, target: Tensor) -> Tensor:

@@ -158,10 +158,8 @@ class Record:
     total : the number of steps so far.
     """
 
-    def __init__(
-        self, k: int, forced: IndexArray, mask: FeatureMask, names: Names, schedule: Schedule
-    ) -> None:
-        self._k, self._mask, self._names, self._schedule = k, mask, names, schedule
+    def __init__(self, k: int, forced: IndexArray, mask: FeatureMask, names: Names, plan: Schedule) -> None:
+        self._k, self._mask, self._names, self._schedule = k, mask, names, plan
         self.order: list[int] = forced.tolist()
         self.total = 0
         self._margin = [np.nan] * len(forced)
@@ -230,24 +228,15 @@ class Record:
         if len(self.order) == self._k:
             status = Status.COMPLETED
         mask, phases = self._mask, len(self._loss)
-        sizes = self._schedule.sizes[:phases]
-        groups = None if mask.groups is None else mask.groups.cpu().numpy()
-        return AttentionPath(
-            order=np.array(self.order, np.intp),
-            phase=np.repeat(np.arange(phases + 1), [len(self.order) - sum(sizes), *sizes]),
-            attention=np.array(self._attention).reshape(phases, len(mask.logits)),
-            margin=np.array(self._margin),
-            loss=np.array(self._loss),
-            steps=np.array([self._schedule.length(phase) for phase in range(phases)], np.intp),
-            penalty=np.array(self._penalty),
-            warm_up_steps=min(self.total, self._schedule.warm_up),
-            total_steps=self.total,
-            warm_up_loss=float(self._warm_up_loss),
-            parametrization=mask.parametrization,
-            groups=check_groups(groups, mask.n_features),
-            status=status or Status.STREAM_ENDED,
-            names=self._names,
-        )
+        sizes, order = self._schedule.sizes[:phases], np.array(self.order, np.intp)
+        phase = np.repeat(np.arange(phases + 1), [len(self.order) - sum(sizes), *sizes])
+        attention = np.array(self._attention).reshape(phases, len(mask.logits))
+        margin, loss, penalty = np.array(self._margin), np.array(self._loss), np.array(self._penalty)
+        steps = np.array([self._schedule.length(phase) for phase in range(phases)], np.intp)
+        warm_up = (min(self.total, self._schedule.warm_up), self.total, float(self._warm_up_loss))
+        groups = check_groups(None if mask.groups is None else mask.groups.cpu().numpy(), mask.n_features)
+        end = (*warm_up, mask.parametrization, groups, status or Status.STREAM_ENDED, self._names)
+        return AttentionPath(order, phase, attention, margin, loss, steps, penalty, *end)
 
     def _mean_loss(self) -> float:
         """Return the mean loss of the steps since the last call."""

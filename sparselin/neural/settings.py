@@ -74,9 +74,7 @@ class LassoNetSettings:
     l2: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = {
-            name: check_real(getattr(self, name), name, *condition) for name, condition in _CONDITIONS.items()
-        }
+        numbers = {name: check_real(getattr(self, name), name, *rule) for name, rule in _CONDITIONS.items()}
         if not (isinstance(self.lam_start, str) and self.lam_start == "auto"):
             check_real(self.lam_start, "lam_start", lambda lam: lam > 0, '"auto" or positive')
         check_choice(self.stop_on, "stop_on", ("validation", "training"))
@@ -126,9 +124,7 @@ def as_design(data: Any, name: str) -> Tensor:
     """Return the data as a tensor (n, d) of real, finite numbers."""
     X = as_tensor(data, name)
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(
-            f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
-        )
+        raise ValueError(f"{name} must be (n, d), at least one row and one feature; got {tuple(X.shape)}")
     return X
 
 
@@ -140,9 +136,7 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
     of = name.removeprefix("X")
     X, y = as_design(X, name), as_tensor(y, f"y{of}")
     if y.ndim == 0 or len(y) != len(X):
-        raise ValueError(
-            f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
-        )
+        raise ValueError(f"y{of} must have {len(X)} entries, one for each row of {name}; got {(*y.shape,)}")
     if loss is cross_entropy:
         if y.ndim != 1 or (y.is_floating_point() and bool((y != y.round()).any())) or int(y.min()) < 0:
             raise ValueError(f"y{of} must hold class numbers 0, 1, … for the loss cross_entropy")

@@ -6,6 +6,7 @@ apart.
 """
 
 from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds
+from sparselin.plots.bounds import inference as inference
 from sparselin.plots.bounds import interval as interval
 from sparselin.plots.bounds import sparse_eigenvalues as sparse_eigenvalues
 from sparselin.plots.geometry.directions import around_several as around_several
@@ -17,7 +18,6 @@ from sparselin.plots.geometry.primal import l1_ball as l1_ball
 from sparselin.plots.geometry.primal import residual_angles as residual_angles
 from sparselin.plots.hoff import descent as descent
 from sparselin.plots.hoff import hoff_descent as hoff_descent
-from sparselin.plots.inference import inference as inference
 from sparselin.plots.networks import attention as attention
 from sparselin.plots.networks import lassonet as lassonet
 from sparselin.plots.networks import ranking as ranking

@@ -80,14 +80,14 @@ def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
 
 
 def _plane(
-    ax: Axes, problem: Problem, lam: float, solution: FloatArray, runs: Sequence[list[DescentResult]]
+    ax: Axes, problem: Problem, lam: float, best: FloatArray, runs: Sequence[list[DescentResult]]
 ) -> None:
     """Draw the contours of the LASSO's objective f, the descents and the solution."""
     names = [name(problem.names, j) for j in (0, 1)]
     title = rf"½$\|y - X\beta\|^2 + \lambda\|\beta\|_1$, $\lambda$ = {lam:.3g}"
     picture(ax, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})", title)
     paths = [np.array([iterate.coef for iterate in run]) for run in runs]
-    points = np.vstack([*paths, solution, np.zeros(2)])
+    points = np.vstack([*paths, best, np.zeros(2)])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = (low + high) / 2, 0.62 * float((high - low).max()) or 1.0
     first, second = np.linspace(middle - half, middle + half, _GRID).T
@@ -103,7 +103,7 @@ def _plane(
     ax.axvline(0, color=GREY, linewidth=0.8)
     for i, path in enumerate(paths):
         ax.plot(*path.T, label=f"descent {i + 1}", **(look(i) | {"markersize": 4, "linewidth": 1.3}))
-    ax.plot(*solution, "*", color="black", markersize=15, linestyle="none", label="LASSO")
+    ax.plot(*best, "*", color="black", markersize=15, linestyle="none", label="LASSO")
     ax.set(xlim=(first[0], first[-1]), ylim=(second[0], second[-1]), aspect="equal")
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from sparselin import results
 from sparselin.plots import style
-from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.bounds import guarantee_bounds, inference, interval, sparse_eigenvalues
 from sparselin.plots.hoff import descent
-from sparselin.plots.inference import inference
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability

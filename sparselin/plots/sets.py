@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sparselin import results
 from sparselin.plots import style
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes
-from sparselin.results import (
-    BestSubset,
-    DualProjection,
-    FloatArray,
-    GreedyMaximum,
-    Names,
-    NuChoice,
-    SubsetResult,
-    SubsetsWithin,
-)
+from sparselin.results import FloatArray, Names, SubsetResult
 
 
 def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
@@ -45,7 +37,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
         return style.note(ax, f"No feature is selected: {result.status.message}.")
     labels = [style.name(result.names, int(j)) for j in result.support]
     _gain_bars(ax, result.gains, float(result.value), labels)
-    if isinstance(result, BestSubset) and 2 * result.objective == result.residual:
+    if isinstance(result, results.BestSubset) and 2 * result.objective == result.residual:
         bound = _bound(result)
         words = f"upper bound {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
         ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
@@ -54,7 +46,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def subsets_within(result: SubsetsWithin, *, ax: Axes | None = None) -> Axes:
+def subsets_within(result: results.SubsetsWithin, *, ax: Axes | None = None) -> Axes:
     """Draw the features of each set, the best set first, and the share of the sets that have each feature.
 
     The features that are in most sets come first; at most 40 features are drawn.
@@ -90,7 +82,7 @@ def subsets_within(result: SubsetsWithin, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _bound(result: BestSubset) -> float:
+def _bound(result: results.BestSubset) -> float:
     """Return 1 − lower_bound/‖y‖², an upper bound on R² of any subset of k features."""
     if not result.residual > 0:
         return 1.0
@@ -121,7 +113,7 @@ def _coefficients(ax: Axes, coef: FloatArray) -> None:
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
 
 
-def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
+def greedy_maximum(result: results.GreedyMaximum, *, ax: Axes | None = None) -> Axes:
     """Draw the gain of each feature in f(S), in the order of selection.
 
     Parameters
@@ -136,7 +128,7 @@ def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
+def nu_choice(choice: results.NuChoice, *, ax: Axes | None = None) -> Axes:
     """Draw R² of the selections against ν, with two R² of the LASSO, and mark the chosen ν.
 
     The solid line is the R² of the LASSO with which selections were compared. A marker is filled if its R² is
@@ -200,7 +192,7 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
     return ax
 
 
-def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
+def dual_projection(projection: results.DualProjection, *, ax: Axes | None = None) -> Axes:
     """Draw the coefficients β of v − u = Xβ, with the names of the features.
 
     v is the point that was projected, and u its projection. Outside S, the columns to which u is orthogonal,

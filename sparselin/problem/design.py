@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin._kernels import moments
+from sparselin._kernels import products as kernels
 from sparselin.parallel.threads import spread, workers
 from sparselin.problem.errors import SAFETY, eps_of, largest_of, least_norm
 from sparselin.problem.memory import blocks
@@ -36,9 +36,9 @@ class DesignColumns(NamedTuple):
         """The number of columns, including the column of ones."""
         return int(self.X.shape[1]) + (self.ones is not None)
 
-    def fit(self, names: Names, positive: bool = False) -> Fit:
+    def fit(self, names: Names, positive: bool = False, by_length: bool = False) -> Fit:
         """Return the `Fit` of these columns: the properties of the columns that a result stores."""
-        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
+        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive, by_length)
 
     def correlate(self, r: FloatArray) -> FloatArray:
         """Return the inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""
@@ -211,7 +211,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
     squares, products = np.empty(d), np.empty(d)
     if isinstance(X, np.ndarray):
         by_rows = bool(X.flags.c_contiguous)
-        kernel = moments.by_rows if by_rows else moments.by_columns
+        kernel = kernels.moments_by_rows if by_rows else kernels.moments_by_columns
         data = X if by_rows else X.T
         with workers(4 * X.shape[0] * m) as count:
             spread(lambda a, b: kernel(data, y, squares, products, a, b), m, count)

@@ -131,9 +131,8 @@ class Problem(_Fields):
         refuse_complex(X=X, y=y)
         intercept = validation.check_flag(intercept, "intercept")
         standardize = validation.check_flag(standardize, "standardize")
-        found, numbers = (
-            (validation.frame_names(X), validation.frame_numbers(X)) if names is None else (None, ())
-        )
+        found = validation.frame_names(X) if names is None else None
+        numbers = validation.frame_numbers(X) if names is None else ()
         validation.check_same_rows(X, y, "y")
         validation.check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):

@@ -9,8 +9,6 @@ from sparselin.results.batch import BatchSelection as BatchSelection
 from sparselin.results.explanation import Explanation as Explanation
 from sparselin.results.flow import FlowAverage as FlowAverage
 from sparselin.results.flow import FlowPath as FlowPath
-from sparselin.results.generalized import GeneralizedPath as GeneralizedPath
-from sparselin.results.groups import GroupPath as GroupPath
 from sparselin.results.guarantees import Bound as Bound
 from sparselin.results.guarantees import GuaranteeBounds as GuaranteeBounds
 from sparselin.results.guarantees import Interval as Interval
@@ -24,6 +22,8 @@ from sparselin.results.networks import AttentionPath as AttentionPath
 from sparselin.results.networks import FeatureRanking as FeatureRanking
 from sparselin.results.networks import LassoNetPath as LassoNetPath
 from sparselin.results.networks import MatrixCompletion as MatrixCompletion
+from sparselin.results.paths import GeneralizedPath as GeneralizedPath
+from sparselin.results.paths import GroupPath as GroupPath
 from sparselin.results.paths import SelectionPath as SelectionPath
 from sparselin.results.points import DescentResult as DescentResult
 from sparselin.results.points import DualProjection as DualProjection

@@ -16,13 +16,7 @@ from sparselin.results.display import Column, Table, as_frame, as_html, as_text,
 from sparselin.validation import FloatArray as FloatArray
 from sparselin.validation import IndexArray as IndexArray
 from sparselin.validation import Names as Names
-from sparselin.validation import (
-    check_design,
-    check_finite,
-    frame_names,
-    hint,
-    to_array,
-)
+from sparselin.validation import check_design, check_finite, frame_names, hint, to_array
 
 _T = TypeVar("_T")
 

@@ -79,9 +79,7 @@ class BatchSelection(Named):
 
         D = D if issparse(D) else np.asarray(D)
         if D.ndim != 2 or D.shape[1] != self.n_features:
-            raise ValueError(
-                f"D must have shape (n, {self.n_features}), as the dictionary has; got {D.shape}"
-            )
+            raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")
         if D.dtype.kind not in "biufc":
             raise TypeError(f"D must hold numbers; got dtype {D.dtype}")
         signals = D @ self.coefficients
@@ -91,11 +89,9 @@ class BatchSelection(Named):
         return len(self.support)
 
     def _headline(self) -> str:
-        endings = ", ".join(f"{n} {status.name}" for status, n in Counter(self.status.tolist()).items())
+        ends = ", ".join(f"{n} {status.name}" for status, n in Counter(self.status.tolist()).items())
         mean = float(np.mean(self.n_selected)) if len(self) else 0.0
-        return (
-            f"{plural(len(self), 'signal')}, {mean:.3g} of {self.n_features} features on average, {endings}"
-        )
+        return f"{plural(len(self), 'signal')}, {mean:.3g} of {self.n_features} features on average, {ends}"
 
     def _list_support(self, i: int) -> str:
         """Return the names of the features that signal i selected, as text."""

@@ -134,9 +134,8 @@ def as_html(title: str, table: Table) -> str:
     styles = [f' style="text-align:{"right" if right else "left"};padding:0 .6em"' for right in aligned]
     middle = f'<tr><td colspan="{len(heads)}">… {left_out} more rows …</td></tr>' if left_out else ""
     first, last = ("".join(_html_row(row, styles) for row in rows) for rows in (above, below))
-    head = "".join(
-        f'<th scope="col"{style}>{html.escape(text)}</th>' for text, style in zip(heads, styles, strict=True)
-    )
+    columns = zip(heads, styles, strict=True)
+    head = "".join(f'<th scope="col"{style}>{html.escape(text)}</th>' for text, style in columns)
     notes = "".join(f"<div>{html.escape(note)}</div>" for note in table.notes)
     name = html.escape(title)
     rows = f"<thead><tr>{head}</tr></thead><tbody>{first}{middle}{last}</tbody>"
@@ -190,9 +189,7 @@ def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[l
     shown = [*range(cut), *range(max(cut, m - cut), m)]
     picked = [[_plain(column.values[i]) for i in shown] for column in columns]
     aligned = [bool(values) and not any(isinstance(v, (str, bool)) for v in values) for values in picked]
-    written = [
-        [_cell(v, column.decimals) for v in values] for column, values in zip(columns, picked, strict=True)
-    ]
+    written = [[_cell(v, c.decimals) for v in values] for c, values in zip(columns, picked, strict=True)]
     rows = [list(row) for row in zip(*written, strict=True)]
     heads = [str(column.head) for column in columns]
     return heads, aligned, rows[:cut], rows[cut:], m - len(shown)

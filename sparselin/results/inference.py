@@ -155,9 +155,7 @@ class Inference(FittedPath):
         return f"{self.method}, {coefficients}, {intervals} intervals, {self.status.name}"
 
     def _table(self) -> Table:
-        shown = [
-            None if np.isnan(values).all() else values for values in (self.step_bounds, self.spacing_bounds)
-        ]
+        shown = [None if np.isnan(v).all() else v for v in (self.step_bounds, self.spacing_bounds)]
         steps = [
             "leaves" if out else p for out, p in zip(self.leaves, digits_of(self.step_bounds), strict=True)
         ]

@@ -50,10 +50,7 @@ class DualProjection(Named):
 
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
-        columns = (
-            *self._features(J, self.coef[J]),
-            Column("active", "active", np.isin(J, self.active)),
-        )
+        columns = (*self._features(J, self.coef[J]), Column("active", "active", np.isin(J, self.active)))
         return Table(columns, (f"‖u‖ = {number(float(np.linalg.norm(self.u)))}", self.status.line))
 
 

@@ -122,28 +122,18 @@ def compress(
     held = check_count(held_out, "held_out", 0)
     if held == 1:
         raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")
-    options = Options(
-        standardize=check_flag(standardize, "standardize"),
-        skips=on_bad == "skip",
-        checkpoint=None if checkpoint is None else checkpoint_path(checkpoint),
-        every=check_count(every, "every", 1),
-        progress=progress,
-    )
+    saved = None if checkpoint is None else checkpoint_path(checkpoint)
+    standardize, every = check_flag(standardize, "standardize"), check_count(every, "every", 1)
+    options = Options(standardize, on_bad == "skip", saved, every, progress)
     columns = None if columns is None else list(columns)
     vectors = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}
     if vectors.keys() == {"weights"}:
         raise ValueError("weights as an array need y as an array too: pass y=source[:, j] for column j")
-    form = functools.partial(
-        form_of,
-        y=None if "y" in vectors else y,
-        weights=None if "weights" in vectors else weights,
-        columns=columns,
-        forced=list(forced),
-        categories=list(categories),
-        intercept=check_flag(intercept, "intercept"),
-        max_levels=check_count(max_levels, "max_levels", 1),
-        held_out=held,
-    )
+    settings: dict[str, Any] = {"columns": columns, "forced": list(forced), "categories": list(categories)}
+    settings |= {name: None if name in vectors else v for name, v in (("y", y), ("weights", weights))}
+    settings |= {"intercept": check_flag(intercept, "intercept"), "held_out": held}
+    settings["max_levels"] = check_count(max_levels, "max_levels", 1)
+    form = functools.partial(form_of, **settings)
     limit = None if memory is None else check_count(memory, "memory", 1)
     factored = None if columns is None else len(columns) + 2  # y and weights may be columns of the source
     names = _column_names(columns, y, weights)

@@ -120,9 +120,7 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
     Raises ValueError if there are no rows, or no positive weights.
     """
     if not partial.rows:
-        raise ValueError(
-            f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
-        )
+        raise ValueError(f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} are skipped")
     if not partial.weight > 0:
         raise ValueError("weights must be positive in at least one row; all are zero")
     size = len(partial.R)

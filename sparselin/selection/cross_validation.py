@@ -75,12 +75,6 @@ def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:
     error_of_mean = float(np.average([fold.error_of_mean for fold in folds], weights=weight))
     best = int(np.argmin(error))
     chosen = int(np.argmax(error <= error[best] + standard_error[best]))
-    return CrossValidation(
-        sizes=np.arange(f, f + len(error)),
-        error=error,
-        standard_error=standard_error,
-        r2=1 - error / error_of_mean if error_of_mean > 0 else np.zeros(len(error)),
-        best=f + best,
-        chosen=f + chosen,
-        folds=len(folds),
-    )
+    r2 = 1 - error / error_of_mean if error_of_mean > 0 else np.zeros(len(error))
+    sizes = np.arange(f, f + len(error))
+    return CrossValidation(sizes, error, standard_error, r2, f + best, f + chosen, len(folds))

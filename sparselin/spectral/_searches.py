@@ -85,20 +85,9 @@ class FoundSet:
         assert explained is not None
         problem, support = explained.selection.problem, np.array(best.index, np.intp)
         coef, intercept = restore(problem, support, explained.selection.path(self.status).coef)
-        return SubsetResult(
-            support=support,
-            coef=coef.astype(dtype),
-            value=best.value,
-            r2=explained.value,
-            diversity=0.0 if growth is None else float(growth.value),
-            gains=np.array(best.gains, dtype),
-            candidates=self.candidates,
-            moves=self.moves,
-            status=self.status,
-            n_features=best.gram.d,
-            intercept=intercept,
-            names=problem.names,
-        )
+        diversity, gains = 0.0 if growth is None else float(growth.value), np.array(best.gains, dtype)
+        values = (best.value, explained.value, diversity, gains, self.candidates, self.moves, self.status)
+        return SubsetResult(support, coef.astype(dtype), *values, best.gram.d, intercept, problem.names)
 
 
 def extend(
@@ -124,16 +113,14 @@ def extend(
     return Status.COMPLETED
 
 
-def forward(
-    task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
-) -> tuple[Objective, Status]:
-    """Run forward regression: add the forced features, then the best features of `within`, k in all.
+def forward(task: SearchTask, k: int, U: IndexArray, forced: Iterable[int] = ()) -> tuple[Objective, Status]:
+    """Run forward regression: add the forced features, then the best features of U, k in all.
 
     Returns the objective at the selected set, and the status.
     """
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
-        return objective, extend(objective, k, within, task.asks_to_stop)
+        return objective, extend(objective, k, U, task.asks_to_stop)
 
 
 class Climb:
@@ -184,9 +171,7 @@ class Climb:
                 return False
         return True
 
-    def _best(
-        self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
-    ) -> int | None:
+    def _best(self, J: IndexArray, gains: FloatArray, error: FloatArray, equal: bool = False) -> int | None:
         """Return the position in J of the best accepted move, or None if no move is accepted.
 
         A move adds a feature of J to the current set S, or removes it from S. It is accepted if its gain in
@@ -198,7 +183,7 @@ class Climb:
         or_equal : also accept a move whose gain equals (ε/n²)·f(S) up to the error.
         """
         vague = 2 * vague_error(self.growth)
-        accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)
+        accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, equal)
         if not len(accepted):
             return None
         j = lowest_of_largest(J[accepted], gains[accepted], error[accepted], vague)
@@ -207,7 +192,7 @@ class Climb:
     def add(self) -> bool:
         """Add the feature that increases f most, if accepted; return whether a feature was added."""
         J = np.setdiff1d(self.U, self.growth.index)
-        at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
+        at = self._best(J, *self.growth.gains(J), equal=not self.strict) if len(J) else None
         if at is None:
             return False
         self.growth.add(int(J[at]))

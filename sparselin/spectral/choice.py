@@ -299,16 +299,7 @@ class _Trials:
         count = int((r2 >= target - self.slack).sum())
         nu = lower or 0.0
         selection: SubsetResult = self.select(nu, k).result(self.task.dtype)
-        return NuChoice(
-            nu=nu,
-            lower=nu,
-            upper=upper,
-            method=f"{self.method}: ν = 0, a grid of powers of two, then bisection to {_FINE - 1:.0%}",
-            selection=selection,
-            r2_lasso=fit.r2,
-            r2_refitted=fit.r2_refitted,
-            refitted=refitted,
-            tried=np.array(nus),
-            r2_tried=r2,
-            qualifies="none" if count == 0 else "every" if count == len(r2) else "some",
-        )
+        method = f"{self.method}: ν = 0, a grid of powers of two, then bisection to {_FINE - 1:.0%}"
+        lasso = (fit.r2, fit.r2_refitted, refitted)
+        qualifies = "none" if count == 0 else "every" if count == len(r2) else "some"
+        return NuChoice(nu, nu, upper, method, selection, *lasso, np.array(nus), r2, qualifies)

@@ -334,11 +334,5 @@ def greedy_maximize(
     with workers(2.0 * gram.d * k * (k + 100)):  # limits BLAS to one thread, because the matrices are small
         objective = Objective(gram, None, regularizer, 1.0, lazy=lazy)
         status = extend(objective, k, np.arange(gram.d))
-    return GreedyMaximum(
-        support=np.array(objective.index, np.intp),
-        gains=np.array(objective.gains),
-        value=objective.value,
-        evaluations=objective.evaluations,
-        status=status,
-        n_features=gram.d,
-    )
+    support, gains = np.array(objective.index, np.intp), np.array(objective.gains)
+    return GreedyMaximum(support, gains, objective.value, objective.evaluations, status, gram.d)

@@ -16,15 +16,9 @@ from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
 from sparselin.validation import Rng, check_count
 from sparselin.verification import checks
+from sparselin.verification import projected_design as verdicts
 from sparselin.verification.checks import Methods
-from sparselin.verification.projected_design import (
-    AGREES,
-    SEVERITY,
-    Agreement,
-    CheckResult,
-    ProjectedDesign,
-    violates,
-)
+from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, violates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +42,7 @@ class StepRecord:
     """
 
     step: int
-    verdict: Agreement
+    verdict: verdicts.Agreement
     reasons: dict[str, str]
     lam_star: float
     lam_error: float
@@ -142,21 +136,12 @@ def _summary(
     """Make the record of one step from the results of its checks, `findings`, by name of the check."""
     entry = step.entry
     lam_star = max(entry.lam_star, TINY)
-    return StepRecord(
-        step=len(step.S) + 1,
-        verdict=max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__),
-        reasons={name: found.reason for name, found in findings.items() if found != AGREES},
-        lam_star=entry.lam_star,
-        lam_error=abs(entry.lam_star - step.lam_star) / lam_star,
-        delta=step.delta if entry.lam_star > 0 else math.nan,
-        gap=gap,
-        tied=len(entry.tied),
-        active=len(entry.active),
-        window=entry.window_lower / lam_star,
-        proof=entry.proof_lower / lam_star,
-        reach=reach,
-        audited=audited,
-    )
+    verdict = max((found.verdict for found in findings.values()), key=verdicts.SEVERITY.__getitem__)
+    reasons = {name: found.reason for name, found in findings.items() if found != AGREES}
+    lam_error, sizes = abs(entry.lam_star - step.lam_star) / lam_star, (len(entry.tied), len(entry.active))
+    delta = step.delta if entry.lam_star > 0 else math.nan
+    numbers = (len(step.S) + 1, verdict, reasons, entry.lam_star, lam_error, delta, gap, *sizes)
+    return StepRecord(*numbers, entry.window_lower / lam_star, entry.proof_lower / lam_star, reach, audited)
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
@@ -174,20 +159,18 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
     return [_summary(step, {"end": found}, math.nan, math.nan, False)]
 
 
-def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
+def compare_supports(greedy: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
     """Check that OMP and Sequential LASSO select the same features up to the first tie.
 
     tied : the number of tied features at each step of Sequential LASSO.
     """
-    for t in range(max(len(omp_path.support), len(path.support))):
+    for t in range(max(len(greedy.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:
             break
-        if t >= min(len(omp_path.support), len(path.support)):
-            return violates(
-                f"OMP took {len(omp_path.support)} features, Sequential LASSO {len(path.support)}"
-            )
-        if omp_path.support[t] != path.support[t]:
-            return violates(f"step {t + 1}: OMP {omp_path.support[t]}, Sequential LASSO {path.support[t]}")
+        if t >= min(len(greedy.support), len(path.support)):
+            return violates(f"OMP took {len(greedy.support)} features, Sequential LASSO {len(path.support)}")
+        if greedy.support[t] != path.support[t]:
+            return violates(f"step {t + 1}: OMP {greedy.support[t]}, Sequential LASSO {path.support[t]}")
     return AGREES
 
 
@@ -257,19 +240,14 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
 
 
 def summary(
-    path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audited: bool
+    path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audit: bool
 ) -> TheoremCheck:
     """Combine the path, the comparison of supports and the records of `verify_design` in one result."""
-    return TheoremCheck(
-        path=path,
-        verdicts=tuple(str(step.verdict) for step in steps),
-        reasons=tuple(tuple(step.reasons.items()) for step in steps),
-        supports=str(supports.verdict),
-        supports_reason=supports.reason,
-        lam_star=np.array([step.lam_star for step in steps]),
-        n_tied=np.array([step.tied for step in steps], np.intp),
-        n_active=np.array([step.active for step in steps], np.intp),
-        window=np.array([step.window for step in steps]),
-        proof=np.array([step.proof for step in steps]),
-        audited=audited,
-    )
+    words = tuple(str(step.verdict) for step in steps)
+    reasons = tuple(tuple(step.reasons.items()) for step in steps)
+    head = (path, words, reasons, str(supports.verdict), supports.reason)
+    lam_star = np.array([step.lam_star for step in steps])
+    n_tied = np.array([step.tied for step in steps], np.intp)
+    n_active = np.array([step.active for step in steps], np.intp)
+    window, proof = np.array([step.window for step in steps]), np.array([step.proof for step in steps])
+    return TheoremCheck(*head, lam_star, n_tied, n_active, window, proof, audit)

@@ -24,16 +24,9 @@ from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem.errors import EPS
 from sparselin.results import DescentResult, FloatArray
+from sparselin.verification import projected_design as verdicts
 from sparselin.verification.independent import InteriorPoint, Solver, columns_independent, solve_lasso
-from sparselin.verification.projected_design import (
-    AGREES,
-    SEVERITY,
-    Agreement,
-    CheckResult,
-    ProjectedDesign,
-    undecided,
-    violates,
-)
+from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, undecided, violates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +173,7 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
     for accuracy in (1e-6, 1e-12):
         b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
         finding = support_finding(step, b)
-        if finding.verdict is not Agreement.UNDECIDED:
+        if finding.verdict is not verdicts.Agreement.UNDECIDED:
             return finding
     return finding
 
@@ -249,9 +242,7 @@ def check_attention(
     """
     result = descend(step, methods, rng, max_iter, step.lam)
     if not has_converged(step, result, step.lam):
-        return undecided(
-            f"the descent did not attain its certificate in {len(result.objective) - 1} iterations"
-        )
+        return undecided(f"the descent has no certificate after {len(result.objective) - 1} iterations")
     pick = largest_weight(step, result)
     if pick in step.entry.active:
         return AGREES
@@ -346,11 +337,11 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
         return full
 
     finding = bracket(step, max(1e-3, step.delta), solve)
-    if finding.verdict is Agreement.VIOLATES:
+    if finding.verdict is verdicts.Agreement.VIOLATES:
         return finding
     second = _audit_window(step, solve(step.lam))
     third = _audit_projection(step, methods, interior.project(step.lam))
-    return max(finding, second, third, key=lambda found: SEVERITY[found.verdict])
+    return max(finding, second, third, key=lambda found: verdicts.SEVERITY[found.verdict])
 
 
 def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:

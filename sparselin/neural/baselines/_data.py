@@ -85,16 +85,8 @@ class PreparedData(NamedTuple):
         wide, levels = np.full((2, self.d), np.nan, scores.dtype if scores.dtype.kind == "f" else np.float64)
         wide[self.kept], levels[self.kept] = scores, lam
         distinct = len(set(picks.tolist()))
-        return FeatureRanking(
-            support=support,
-            scores=wide,
-            picks=self.kept[picks],
-            lam=levels[support],
-            method=method,
-            status=Status.COMPLETED if distinct >= self.requested else Status.FILLED,
-            n_features=self.d,
-            names=self.names,
-        )
+        status, picked = Status.COMPLETED if distinct >= self.requested else Status.FILLED, self.kept[picks]
+        return FeatureRanking(support, wide, picked, levels[support], method, status, self.d, self.names)
 
     def best(self, method: str, scores: Any) -> FeatureRanking:
         """Return the result of a method that selects the features with the largest scores (m,)."""
@@ -116,15 +108,13 @@ def prepare(
         raise TypeError("X must be an array or a frame; got a sparse matrix. Pass X.toarray()")
     validation.check_finite(Z, "X", names)
     n, d = Z.shape
-    requested = validation.check_count(k, "k", 1, d, f": X has {d} columns")
+    wanted = validation.check_count(k, "k", 1, d, f": X has {d} columns")
     validation.check_same_rows(X, y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y must have no masked entries; fill them or drop their rows first")
     y = np.asarray(y)
     if y.shape[:1] != (n,) or y.ndim > 2 or y.size == 0:
-        raise ValueError(
-            f"y must have an entry, or a row, for each of the {n} rows of X; got shape {y.shape}"
-        )
+        raise ValueError(f"y must have an entry, or a row, for each of the {n} rows of X; got {y.shape}")
     weight = None
     if sample_weight is not None:
         weight = validation.check_weights(sample_weight, n, np.dtype(np.float64))
@@ -134,9 +124,7 @@ def prepare(
     Z, kept = _standardize(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
-    return PreparedData(
-        Z, target, weight, q, classification, min(requested, len(kept)), requested, kept, d, names
-    )
+    return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
 
 
 class Baseline(Protocol):

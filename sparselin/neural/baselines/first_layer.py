@@ -25,9 +25,7 @@ from sparselin.validation import check_count, check_level, check_real
 _AT_ONCE = 4096  # the number of rows whose gradients are computed at a time
 
 
-def fit(
-    network: nn.Module, rows: Rows, loss: Loss, plan: Plan, generator: torch.Generator, where: str
-) -> None:
+def fit(network: nn.Module, rows: Rows, loss: Loss, plan: Plan, order: torch.Generator, where: str) -> None:
     """Minimise the loss by Adam on batches, or by L-BFGS on all rows if the plan's `batch_size` is None.
 
     L-BFGS makes at most `plan.epochs` iterations.
@@ -35,7 +33,7 @@ def fit(
     where : the name of this training, for error messages.
     """
     if plan.batch_size is not None:
-        return adam(network, rows, loss, plan, generator, where)
+        return adam(network, rows, loss, plan, order, where)
     level = 10 * torch.finfo(rows.X.dtype).eps
     stop = {"max_iter": plan.epochs, "tolerance_grad": level, "tolerance_change": 0.0}
     return lbfgs(network, network.parameters(), rows, loss, where, **stop)

@@ -26,9 +26,7 @@ def linear_omp(data: PreparedData) -> FeatureRanking:
     <FeatureRanking: linear OMP, 1 of 3 features, COMPLETED>
     """
     scores = np.zeros(len(data.kept))
-    path = group_omp(
-        data.X.astype(np.float64), data.outputs, data.k, intercept=True, sample_weight=data.weight
-    )
+    path = group_omp(data.X.astype(float), data.outputs, data.k, intercept=True, sample_weight=data.weight)
     scores[path.order] = path.lam_star / len(data.X)
     return data.ranking("linear OMP", path.order, scores, np.where(scores > 0, scores, np.nan))
 

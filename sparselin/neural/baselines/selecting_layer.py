@@ -97,13 +97,11 @@ class ConcreteSelectors(nn.Module):
     argmax_j α_ij.
     """
 
-    def __init__(
-        self, m: int, k: int, temperature: float, generator: torch.Generator, dtype: torch.dtype
-    ) -> None:
+    def __init__(self, m: int, k: int, T: float, generator: torch.Generator, dtype: torch.dtype) -> None:
         super().__init__()
         self.logits = nn.Parameter(torch.empty(k, m, dtype=dtype))
         nn.init.xavier_normal_(self.logits)
-        self.temperature, self.generator = temperature, generator
+        self.temperature, self.generator = T, generator
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the values (b, k) of the selectors for the rows of X (b, m)."""

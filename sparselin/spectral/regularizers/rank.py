@@ -190,10 +190,8 @@ class PowerGrowth:
         squares /= unit
         squares[squares < 1e-60] = 0
         poles, out = np.concatenate([[0.0], self.poles / unit]), np.empty((len(J), 3))
-        with workers(50.0 * squares.size * squares.shape[1]) as count:
-            spread(
-                lambda a, b: power_sums(poles, squares, self.alpha, cutoff / unit, out, a, b), len(J), count
-            )
+        with workers(50.0 * squares.size * squares.shape[1]) as n:
+            spread(lambda a, b: power_sums(poles, squares, self.alpha, cutoff / unit, out, a, b), len(J), n)
         out *= [unit**self.alpha, unit, 1]
         return out
 
@@ -212,9 +210,7 @@ class PowerGrowth:
         least = np.minimum(np.where(least < np.inf, least, cutoff), self.poles.min(initial=np.inf))
         return self._value - sums, self._error(sums, least, self._trace, cutoff)
 
-    def _error(
-        self, sums: FloatArray, least: FloatArray, trace: FloatArray | float, cutoff: float
-    ) -> FloatArray:
-        lower = np.minimum(np.maximum(least - self.gram.error * trace, cutoff), least)
-        error: FloatArray = least**self.alpha - lower**self.alpha + self.gram.error * sums
+    def _error(self, sums: FloatArray, low: FloatArray, trace: FloatArray | float, cut: float) -> FloatArray:
+        lower = np.minimum(np.maximum(low - self.gram.error * trace, cut), low)
+        error: FloatArray = low**self.alpha - lower**self.alpha + self.gram.error * sums
         return error
