@@ -1,10 +1,11 @@
-"""Best-first branch and bound for the best subset with a ridge, a box or groups.
+"""Best-first branch and bound for the best subset with a ridge, a box, groups or a hierarchy.
 
 A group is a set of features that are selected together; without groups every feature is one. `_relaxation`
 derives lower bounds on the objective q. The node of the search tree with the least bound is examined next.
 Its relaxation gives a better bound, a set that may be the best, and groups that must, or must not, be
 selected. Then the node is split on one group: the one whose variable z in the relaxation is nearest to ½. At
-any time the least bound of the open and the closed nodes is a lower bound on q for all sets.
+any time the least bound of the open and the closed nodes is a lower bound on q for all sets. With a hierarchy
+only closed sets (see `_hierarchy`) are compared. A node then has, after `Hierarchy.decide`, fewer free groups.
 """
 
 from __future__ import annotations
@@ -173,12 +174,17 @@ class BestFirst:
             self.moves += 1
         return fit
 
+    def _complete(self, stage: Stage, state: Any, order: IndexArray) -> None:
+        """Try the selected groups of a node together with the first of its free groups in this order."""
+        first, more = stage.groups[state == IN], stage.groups[order]
+        self._try(self.given.hierarchy.complete(first, more, self.k))
+
     def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
         """Return for each group an estimate of the decrease of the objective if the group is added.
 
         Let w be the coefficients of the fit on `groups`, and c = b − Gw the negative gradient of the
         objective there. The estimate is Σ c_j²/G_jj over the features j of the group, and −1 for `groups`.
-        Terms whose direction leaves the box are left out.
+        Terms whose direction leaves the box are left out. With a hierarchy see `Hierarchy.spread`.
         """
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
@@ -187,25 +193,26 @@ class BestFirst:
         c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
         scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
         scores[groups] = -1
-        return np.asarray(scores)
+        return self.given.hierarchy.spread(np.asarray(scores), groups, self.k)
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
-        S, fit = self.forced, self.best
-        while len(S) < self.k:
-            S = np.append(S, np.argmax(self._scores(fit, S)))
+        S, fit, hierarchy = self.forced, self.best, self.given.hierarchy
+        while len(S) < self.k and (scores := self._scores(fit, S)).max() >= 0:
+            S = hierarchy.complete(S, np.argsort(-scores, kind="stable")[:1], self.k)
             fit = self._try(S)
         self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
-                rest = S[g != S]
+                rest = hierarchy.without(S, g)
                 scores = self._scores(self.fit(rest), rest)
                 best = np.argsort(-scores, kind="stable")[:_TRIED]
-                for other in best[scores[best] >= 0]:
-                    tried = self.fit(np.append(rest, other))
+                for i in np.flatnonzero(scores[best] >= 0):
+                    other = hierarchy.complete(rest, np.roll(best, -i), self.k)
+                    tried = self.fit(other)
                     if tried.value < value - _SLACK * self.scaled.half:
-                        S, value, improved = np.append(rest, other), tried.value, True
+                        S, value, improved = other, tried.value, True
                         break
         self.candidates.append(("exchanges", self._try(S)))
         self.moves = 0
@@ -265,6 +272,9 @@ class BestFirst:
         state, left = state.copy(), _REPEATS
         w[places] = entries
         while True:
+            if not self.given.hierarchy.decide(stage.groups, state, self.k):
+                self._finish(node, operations, math.inf)
+                return
             live, m = state != OUT, self.k - int((state == IN).sum())
             free = np.flatnonzero(state == FREE)
             if m == 0 or len(free) <= m:
@@ -286,7 +296,7 @@ class BestFirst:
                 self._finish(node, [*operations, ("bound", vector)], low)
                 return
             order = free[np.argsort(-H[free], kind="stable")]
-            self._try(stage.groups[np.concatenate([np.flatnonzero(state == IN), order[:m]])])
+            self._complete(stage, state, order)
             fixed = self._fix(stage, state, order, H, m, found, own, operations)
             left = left - 1 if fixed else 0
             if self.within is not None and m == 1 and not fixed:  # each free group ends a set
@@ -330,8 +340,11 @@ class BestFirst:
             state[out] = OUT
             operations.append(("out", vector, tuple(stage.groups[out].tolist())))
         if len(inn):
-            state[inn] = IN
-            operations.append(("in", vector, tuple(stage.groups[inn].tolist())))
+            self.given.hierarchy.decide(stage.groups, state, self.k)
+            lost = (state[inn] == OUT).any()  # a group that must be selected needs one that must not
+            state[inn] = IN  # so in the next call of `decide` no set is left
+            units = tuple(stage.groups[inn].tolist())
+            operations.append(("bound", vector) if lost else ("in", vector, units))
         return len(inn) > 0
 
     def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:
@@ -391,8 +404,8 @@ class BestFirst:
         if stage.is_void:
             chosen = stage.groups[inside]
             scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
-            best = free[np.argsort(-scores, kind="stable")[: self.k - len(inside)]]
-            self._try(stage.groups[np.append(inside, best)])
+            best = free[np.argsort(-scores, kind="stable")]
+            self._complete(stage, state, best)
             g = int(best[0])
         else:
             g = int(free[np.argmax(np.minimum(z[free], 1 - z[free]) + 1e-9 * z[free])])
@@ -423,7 +436,9 @@ class BestFirst:
         if status is Status.COMPLETED and self.gap == 0 and lost:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
-            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
+            least = self.given.hierarchy.needs is None  # else a set with more features may be impossible
+            status = Status.NO_CORRELATION if least else status
+            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else status
         half = scaled.half
         candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
         return Found(
@@ -433,11 +448,14 @@ class BestFirst:
     def _order(self) -> IndexArray:
         """Return the features of the best set, ordered by orthogonal least squares on this set.
 
-        The forced features come first. Other features with the coefficient 0 are left out.
+        The forced features come first. Other features with the coefficient 0 are left out, unless the
+        hierarchy makes them necessary.
         """
-        group = self.given.group
+        group, used = self.given.group, self.best.J[self.best.coef != 0]
         first = np.concatenate([np.empty(0, np.intp), *(np.flatnonzero(group == g) for g in self.forced)])
-        support = np.append(first, np.setdiff1d(self.best.J[self.best.coef != 0], first))
+        units = np.unique(group[used])
+        needed = np.isin(group, self.given.hierarchy.closure(units)[len(units) :])
+        support = np.append(first, np.setdiff1d(np.append(used, np.flatnonzero(needed)), first))
         if len(support) < len(first) + 2:
             return support
         within = Problem(self.problem.columns(support), self.problem.y)
