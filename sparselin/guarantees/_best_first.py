@@ -4,8 +4,8 @@ A group is a set of features that are selected together; without groups every fe
 derives lower bounds on the objective q. The node of the search tree with the least bound is examined next.
 Its relaxation gives a better bound, a set that may be the best, and groups that must, or must not, be
 selected. Then the node is split on one group: the one whose variable z in the relaxation is nearest to ½. At
-any time the least bound of the open and the closed nodes is a lower bound on q for all sets. With a hierarchy
-only closed sets (see `_hierarchy`) are compared. A node then has, after `Hierarchy.decide`, fewer free groups.
+any time the least bound of the open and the closed nodes is a lower bound on q for all sets. With a
+hierarchy, only closed sets (see `_hierarchy`) are compared, and it decides some of the groups of a node.
 """
 
 from __future__ import annotations
@@ -174,17 +174,12 @@ class BestFirst:
             self.moves += 1
         return fit
 
-    def _complete(self, stage: Stage, state: Any, order: IndexArray) -> None:
-        """Try the selected groups of a node together with the first of its free groups in this order."""
-        first, more = stage.groups[state == IN], stage.groups[order]
-        self._try(self.given.hierarchy.complete(first, more, self.k))
-
     def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
         """Return for each group an estimate of the decrease of the objective if the group is added.
 
         Let w be the coefficients of the fit on `groups`, and c = b − Gw the negative gradient of the
         objective there. The estimate is Σ c_j²/G_jj over the features j of the group, and −1 for `groups`.
-        Terms whose direction leaves the box are left out. With a hierarchy see `Hierarchy.spread`.
+        Terms whose direction leaves the box are left out.
         """
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
@@ -193,13 +188,13 @@ class BestFirst:
         c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
         scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
         scores[groups] = -1
-        return self.given.hierarchy.spread(np.asarray(scores), groups, self.k)
+        return np.asarray(scores)
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
         S, fit, hierarchy = self.forced, self.best, self.given.hierarchy
-        while len(S) < self.k and (scores := self._scores(fit, S)).max() >= 0:
-            S = hierarchy.complete(S, np.argsort(-scores, kind="stable")[:1], self.k)
+        for _ in range(self.k - len(S)):
+            S = hierarchy.complete(S, np.argsort(-self._scores(fit, S), kind="stable"), self.k, 1)
             fit = self._try(S)
         self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
@@ -296,7 +291,8 @@ class BestFirst:
                 self._finish(node, [*operations, ("bound", vector)], low)
                 return
             order = free[np.argsort(-H[free], kind="stable")]
-            self._complete(stage, state, order)
+            chosen = stage.groups[state == IN]
+            self._try(self.given.hierarchy.complete(chosen, stage.groups[order], self.k))
             fixed = self._fix(stage, state, order, H, m, found, own, operations)
             left = left - 1 if fixed else 0
             if self.within is not None and m == 1 and not fixed:  # each free group ends a set
@@ -323,8 +319,8 @@ class BestFirst:
     ) -> bool:  # fmt: skip
         """Fix free groups as selected or excluded, where the opposite cannot give a better set.
 
-        A group is fixed if the lower bound for the opposite choice reaches the target. Returns whether some
-        group was fixed as selected.
+        A group is fixed if the lower bound for the opposite choice reaches the target; but a group that a
+        group fixed as selected needs is not excluded. Returns whether some group was fixed as selected.
 
         order : the free groups, sorted by decreasing H.
         """
@@ -334,17 +330,16 @@ class BestFirst:
         h = H[order]
         out = order[m:][low + h[m - 1] - h[m:] >= target]
         inn = order[:m][low + h[:m] - h[m] >= target]
+        needed = self.given.hierarchy.closure(stage.groups[inn])
+        out = out[~np.isin(stage.groups[out], needed)]  # else no set is left; the next bound shows it
         if len(out) or len(inn):
             self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
         if len(out):
             state[out] = OUT
             operations.append(("out", vector, tuple(stage.groups[out].tolist())))
         if len(inn):
-            self.given.hierarchy.decide(stage.groups, state, self.k)
-            lost = (state[inn] == OUT).any()  # a group that must be selected needs one that must not
-            state[inn] = IN  # so in the next call of `decide` no set is left
-            units = tuple(stage.groups[inn].tolist())
-            operations.append(("bound", vector) if lost else ("in", vector, units))
+            state[inn] = IN
+            operations.append(("in", vector, tuple(stage.groups[inn].tolist())))
         return len(inn) > 0
 
     def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:
@@ -405,7 +400,7 @@ class BestFirst:
             chosen = stage.groups[inside]
             scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
             best = free[np.argsort(-scores, kind="stable")]
-            self._complete(stage, state, best)
+            self._try(self.given.hierarchy.complete(chosen, stage.groups[best], self.k))
             g = int(best[0])
         else:
             g = int(free[np.argmax(np.minimum(z[free], 1 - z[free]) + 1e-9 * z[free])])
@@ -436,9 +431,8 @@ class BestFirst:
         if status is Status.COMPLETED and self.gap == 0 and lost:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
-            least = self.given.hierarchy.needs is None  # else a set with more features may be impossible
-            status = Status.NO_CORRELATION if least else status
-            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else status
+            rest = status if self.given.hierarchy.pairs else Status.NO_CORRELATION  # others may need too many
+            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else rest
         half = scaled.half
         candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
         return Found(
@@ -485,5 +479,5 @@ class BestFirst:
             gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
             support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
-            **parts,
+            hierarchy=given.hierarchy.pairs, **parts,
         )  # fmt: skip

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from sparselin._kernels.perspective import FREE, IN, OUT
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import IndexArray
 
 # A hierarchy as the user passes it: a feature, by index or name, and the feature or features that it needs.
 Needs: TypeAlias = Mapping[Any, int | str | Iterable[int | str]]
@@ -35,15 +35,11 @@ class Hierarchy(NamedTuple):
 
     needs : (groups, groups) a sparse matrix, or None. An entry is 1 if the group of its row needs the group
         of its column. Every group needs itself.
+    pairs : the pairs (a, b) of different groups where a needs b.
     """
 
     needs: Any = None
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The pairs (a, b) of different groups where a needs b."""
-        rows, columns = ((), ()) if self.needs is None else (J.tolist() for J in self.needs.nonzero())
-        return tuple((a, b) for a, b in zip(rows, columns, strict=True) if a != b)
+    pairs: tuple[tuple[int, int], ...] = ()
 
     def closure(self, groups: IndexArray) -> IndexArray:
         """Return these groups, and then the other groups of the least closed set that contains them."""
@@ -53,35 +49,25 @@ class Hierarchy(NamedTuple):
 
     def without(self, S: IndexArray, g: int) -> IndexArray:
         """Return the groups S less the group g and the groups that need g."""
-        return S[S != g] if self.needs is None else S[self.needs[S][:, [g]].toarray()[:, 0] == 0]
+        needing = g == S if self.needs is None else self.needs[S][:, [g]].toarray()[:, 0] > 0
+        return np.delete(S, needing)
 
-    def complete(self, first: IndexArray, order: IndexArray, k: int) -> IndexArray:
+    def complete(self, first: IndexArray, order: IndexArray, k: int, most: int | None = None) -> IndexArray:
         """Return the closed set `first` and, in this order, groups with the groups that they need, up to k.
 
-        A group is left out if it does not fit with the groups that it needs.
+        A group is left out if it does not fit with the groups that it needs. Then it does not fit later
+        either, because each added group takes as much of the room as of what is missing.
+
+        most : the largest number of groups to add, without the groups that they need; by default no limit.
         """
         if self.needs is None:
-            return np.append(first, order)[:k]
-        inside = np.zeros(self.needs.shape[0], bool)
-        inside[first] = True
-        while True:
+            return np.append(first, order[:most])[:k]
+        inside = np.isin(np.arange(self.needs.shape[0]), first)
+        for _ in range(k if most is None else most):
             missing = self.needs[order] @ ~inside
-            fits = order[(missing > 0) & (missing <= k - inside.sum())]
-            if not len(fits):
-                return np.flatnonzero(inside)
-            inside[self.needs[fits[:1]].indices] = True
-
-    def spread(self, scores: FloatArray, S: IndexArray, k: int) -> FloatArray:
-        """Return for each group the mean score of the groups to add with it to S, or −1 if they do not fit.
-
-        scores : (groups,) the scores of the groups, −1 for S.
-        """
-        if self.needs is None:
-            return scores
-        outside = scores >= 0
-        missing = self.needs @ outside
-        mean = self.needs @ np.where(outside, scores, 0) / np.maximum(missing, 1)
-        return np.where(outside & (missing <= k - len(S)), mean, -1)
+            order = order[(missing > 0) & (missing <= k - inside.sum())]
+            inside[self.needs[order[:1]].indices] = True
+        return np.flatnonzero(inside)
 
     def decide(self, groups: IndexArray, state: Any, k: int) -> bool:
         """Change the states of free groups that the hierarchy and k decide; return False if no set is left.
@@ -105,22 +91,17 @@ def check_hierarchy(given: Problem, hierarchy: Needs | None, group: IndexArray) 
 
     group : (d,) the number of the group of each feature.
     """
-    pairs = []
-    try:
-        for feature, needed in () if hierarchy is None else hierarchy.items():
-            several = (needed,) if isinstance(needed, (int, str, np.integer)) else needed
-            pairs += [(feature, other) for other in (feature, *several)]
-        columns = dict.fromkeys(column for pair in pairs for column in pair)
-    except (AttributeError, TypeError):
-        raise TypeError(
-            "hierarchy must map a feature to the feature or features that it needs, such as "
-            f'{{"a:b": ["a", "b"]}}; got {hierarchy!r}'
-        ) from None
-    places = {column: int(given.indices([column], "hierarchy")[0]) for column in columns}
-    J = group[np.array([(places[a], places[b]) for a, b in pairs], np.intp).reshape(-1, 2)]
-    count = int(group.max()) + 1
-    J = np.vstack([J, np.repeat(np.arange(count), 2).reshape(-1, 2)])
-    needs, known = sparse.csr_array((np.ones(len(J), np.intp), J.T), (count, count)), -1
+    if not isinstance(hierarchy, Mapping | None):
+        raise TypeError(f'hierarchy must be a mapping such as {{"a:b": ["a", "b"]}}; got {hierarchy!r}')
+    J = [np.repeat(np.arange(len(group))[:, None], 2, axis=1)]
+    for feature, needed in (hierarchy or {}).items():
+        several = [needed] if isinstance(needed, (int, str, np.integer)) else needed
+        sides = (given.indices(columns, "hierarchy") for columns in ([feature], several))
+        J.append(np.stack(np.broadcast_arrays(*sides), axis=1))
+    rows, columns = group[np.concatenate(J)].T
+    needs, known = sparse.csr_array((np.ones(len(rows), np.intp), (rows, columns))), -1
     while needs.nnz > known:
         known, needs = needs.nnz, (needs @ needs > 0).astype(np.intp)
-    return Hierarchy(needs if known > count else None)
+    related = zip(*(side.tolist() for side in needs.nonzero()), strict=True)
+    pairs = tuple((a, b) for a, b in related if a != b)
+    return Hierarchy(needs, pairs) if pairs else Hierarchy()

@@ -131,8 +131,7 @@ class Restrictions(NamedTuple):
         """
         several = len(np.unique(self.group)) < len(self.group)
         box = bool(np.isfinite(self.high).any() or (np.isfinite(self.low) & (self.low < 0)).any())
-        related = self.hierarchy.needs is not None
-        holds = (self.ridge > 0, box, several, not self.low.any(), related)
+        holds = (self.ridge > 0, box, several, not self.low.any(), bool(self.hierarchy.pairs))
         words = (f"ridge {self.ridge:g}", "box", "groups", "β ≥ 0", "hierarchy")
         return tuple(word for word, true in zip(words, holds, strict=True) if true)
 

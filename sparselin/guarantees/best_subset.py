@@ -1,9 +1,10 @@
 """The best subset of at most k features, proved by branch and bound: depth-first, or best-first.
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
-is used for least squares without a ridge, a box, groups or a hierarchy if there are few features, few subsets, or n ≤ d,
-so that the objective has no curvature in some direction. The best-first search (`_best_first`) has better
-bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
+is used for least squares without a ridge, a box, groups or a hierarchy if there are few features, few
+subsets, or n ≤ d, so that the objective has no curvature in some direction. The best-first search
+(`_best_first`) has better bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other
+problems.
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ def check_restrictions(
         low = np.zeros(d)
     numbers = np.arange(d) if groups is None else _number_groups(groups, d)
     related = check_hierarchy(given, hierarchy, numbers)
-    plain = ridge == 0 and box is None and groups is None and not positive and hierarchy is None
+    plain = ridge == 0 and box is None and groups is None and not positive and not related.pairs
     return Restrictions(ridge, low, high, numbers, derived, plain, related)
 
 
@@ -260,15 +261,11 @@ def check_budget(
     else:
         k = check_count(k, "k", 1, count, f": there are {count} groups")
         units = np.unique(restrictions.group[given.indices(forced, "forced")])
+    units, first = restrictions.hierarchy.closure(units), len(units)
     if len(units) > k:
-        raise ValueError(f"forced features count in k: got {len(units)} forced groups and k={k}")
-    whole = restrictions.hierarchy.closure(units)
-    if len(whole) > k:
-        raise ValueError(
-            f"forced features count in k, and so do the features that the hierarchy makes them need: got "
-            f"{len(units)} + {len(whole) - len(units)}, and k={k}. Increase k"
-        )
-    return k, whole
+        needed = f", with {len(units) - first} that they need in the hierarchy," * (len(units) > first)
+        raise ValueError(f"forced features count in k: got {len(units)} forced groups{needed} and k={k}")
+    return k, units
 
 
 def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> AnySearch:

@@ -88,8 +88,8 @@ def subsets_within(
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     eps, max_sets = check_level(eps, "eps"), check_count(max_sets, "max_sets", 1)
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
-    pairs = set(restrictions.hierarchy.pairs)
-    if any((b, a) in pairs for a, b in pairs):
+    pairs = restrictions.hierarchy.pairs
+    if len(set(map(frozenset, pairs))) < len(pairs):
         raise ValueError("hierarchy must have no cycle. Put features that need one another in one group")
     k, units = check_budget(given, restrictions, k, forced)
     watch = Watch(math.inf, seconds, callback)
