@@ -57,7 +57,7 @@ class Task:
         return [j for j, unit in enumerate(self.labels) if unit in units]
 
     def subsets(self, out=()):
-        """Return the largest sets of units with the forced ones and without some; with a hierarchy all sets."""
+        """Return the largest sets of units with the forced ones and without some, or all with a hierarchy."""
         free = [u for u in range(max(self.labels) + 1) if u not in {*self.forced, *out}]
         room = min(self.k - len(self.forced), len(free))
         sizes = range(room + 1) if self.hierarchy else [room]
@@ -241,7 +241,7 @@ class Producer:
         return len(self.vectors) - 1, trial[2], functools.partial(bound, trial)
 
     def build(self, inside, out):
-        """Bound the case with these units in and out, and those that the hierarchy decides, if there is one."""
+        """Bound the case with these units in and out, and with those that the hierarchy decides."""
         if self.task.hierarchy:
             sets = [{*S} for S in self.task.subsets(out) if inside <= {*S}]
             if not sets:
@@ -325,6 +325,7 @@ def claim_of(text, value, task):
     def is_true():
         truth = oracle(claim)
         assert len({*given["support"], *claim.forced}) <= claim.k
+        assert all(b in given["support"] for a, b in claim.hierarchy if a in given["support"])
         lowest = (1 - Fraction(given["gap"])) * value
         return truth.fit(tuple(given["support"]))[0] <= value and truth.best[0] >= lowest
 
@@ -403,7 +404,8 @@ def forge(task, rng):
         kind, false = false_certificate(task, rng)
         yield changed(kind, false)
     yield changed("the end is missing", false, tree=false.tree[: rng.integers(len(false.tree))])
-    for sets in (task, dataclasses.replace(task, forced=())):
+    for fewer in ({}, {"forced": ()}, {"hierarchy": ()}):
+        sets = dataclasses.replace(task, **fewer)
         yield changed("another support", support=pick(sets.subsets(), rng), at_lower=(), at_upper=())
     out = {*range(max(task.labels) + 1)} - {*task.forced}
     if len(out) > task.k - len(task.forced):

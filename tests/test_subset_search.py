@@ -61,11 +61,8 @@ def options_of(task, rng):
         options["sample_weight"] = task.weights
     if len(set(task.labels)) < len(task.labels) or rng.random() < 0.1:
         options["groups"] = [f"{7 * label % 11} {label}" for label in task.labels]
-    if task.hierarchy:
-        first = {unit: [] for unit, _ in task.hierarchy}
-        for unit, needed in task.hierarchy:
-            first[unit].append(task.labels.index(needed))
-        options["hierarchy"] = {task.labels.index(unit): needed for unit, needed in first.items()}
+    index, pairs = task.labels.index, task.hierarchy
+    options["hierarchy"] = {index(a): [index(b) for c, b in pairs if c == a] for a, _ in pairs}
     if not lower.any() and rng.random() < 0.7:
         options["positive"] = True
     if np.isfinite(upper).any() or (np.isfinite(lower).any() and "positive" not in options):

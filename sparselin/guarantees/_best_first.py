@@ -291,8 +291,7 @@ class BestFirst:
                 self._finish(node, [*operations, ("bound", vector)], low)
                 return
             order = free[np.argsort(-H[free], kind="stable")]
-            chosen = stage.groups[state == IN]
-            self._try(self.given.hierarchy.complete(chosen, stage.groups[order], self.k))
+            self._try(self.given.hierarchy.complete(stage.groups[state == IN], stage.groups[order], self.k))
             fixed = self._fix(stage, state, order, H, m, found, own, operations)
             left = left - 1 if fixed else 0
             if self.within is not None and m == 1 and not fixed:  # each free group ends a set

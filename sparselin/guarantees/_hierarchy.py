@@ -16,8 +16,8 @@ is closed, so is the set of all groups that are not out, and each free group is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -25,9 +25,6 @@ from scipy import sparse
 from sparselin._kernels.perspective import FREE, IN, OUT
 from sparselin.problem import Problem
 from sparselin.results import IndexArray
-
-# A hierarchy as the user passes it: a feature, by index or name, and the feature or features that it needs.
-Needs: TypeAlias = Mapping[Any, int | str | Iterable[int | str]]
 
 
 class Hierarchy(NamedTuple):
@@ -43,20 +40,18 @@ class Hierarchy(NamedTuple):
 
     def closure(self, groups: IndexArray) -> IndexArray:
         """Return these groups, and then the other groups of the least closed set that contains them."""
-        if self.needs is None:
-            return groups
-        return np.append(groups, np.setdiff1d(self.needs[groups].indices, groups))
+        whole = groups if self.needs is None else self.needs[groups].indices
+        return np.append(groups, np.setdiff1d(whole, groups))
 
     def without(self, S: IndexArray, g: int) -> IndexArray:
         """Return the groups S less the group g and the groups that need g."""
-        needing = g == S if self.needs is None else self.needs[S][:, [g]].toarray()[:, 0] > 0
-        return np.delete(S, needing)
+        return np.delete(S, g == S if self.needs is None else self.needs[S][:, [g]].toarray()[:, 0] > 0)
 
     def complete(self, first: IndexArray, order: IndexArray, k: int, most: int | None = None) -> IndexArray:
         """Return the closed set `first` and, in this order, groups with the groups that they need, up to k.
 
         A group is left out if it does not fit with the groups that it needs. Then it does not fit later
-        either, because each added group takes as much of the room as of what is missing.
+        either, because the room falls by all added groups, and the missing groups fall by some of them.
 
         most : the largest number of groups to add, without the groups that they need; by default no limit.
         """
@@ -86,7 +81,7 @@ class Hierarchy(NamedTuple):
         return bool(room >= 0 and not (inside & out).any())
 
 
-def check_hierarchy(given: Problem, hierarchy: Needs | None, group: IndexArray) -> Hierarchy:
+def check_hierarchy(given: Problem, hierarchy: Any, group: IndexArray) -> Hierarchy:
     """Return the hierarchy of the groups; ValueError or TypeError if it is no mapping between features.
 
     group : (d,) the number of the group of each feature.
@@ -95,13 +90,12 @@ def check_hierarchy(given: Problem, hierarchy: Needs | None, group: IndexArray) 
         raise TypeError(f'hierarchy must be a mapping such as {{"a:b": ["a", "b"]}}; got {hierarchy!r}')
     J = [np.repeat(np.arange(len(group))[:, None], 2, axis=1)]
     for feature, needed in (hierarchy or {}).items():
-        several = [needed] if isinstance(needed, (int, str, np.integer)) else needed
+        several: Any = [needed] if isinstance(needed, (int, str, np.integer)) else needed
         sides = (given.indices(columns, "hierarchy") for columns in ([feature], several))
         J.append(np.stack(np.broadcast_arrays(*sides), axis=1))
     rows, columns = group[np.concatenate(J)].T
     needs, known = sparse.csr_array((np.ones(len(rows), np.intp), (rows, columns))), -1
     while needs.nnz > known:
         known, needs = needs.nnz, (needs @ needs > 0).astype(np.intp)
-    related = zip(*(side.tolist() for side in needs.nonzero()), strict=True)
-    pairs = tuple((a, b) for a, b in related if a != b)
+    pairs = tuple((a, b) for a, b in np.transpose(needs.nonzero()).tolist() if a != b)
     return Hierarchy(needs, pairs) if pairs else Hierarchy()

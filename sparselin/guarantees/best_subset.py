@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._depth_first import Tree
-from sparselin.guarantees._hierarchy import Needs, check_hierarchy
+from sparselin.guarantees._hierarchy import check_hierarchy
 from sparselin.guarantees._relaxation import Restrictions
 from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
@@ -56,7 +56,7 @@ def best_subset(
     box: ArrayLike | str | None = None,
     groups: ArrayLike | None = None,
     positive: bool = False,
-    hierarchy: Needs | None = None,
+    hierarchy: Mapping[Any, Any] | None = None,
     gap: float = 0.0,
     time_limit: float | None = None,
     node_limit: int | None = None,
@@ -116,7 +116,8 @@ def best_subset(
 
     If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
     status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
-    NO_CORRELATION or RANK_EXHAUSTED. BEYOND_PRECISION means one of the following:
+    NO_CORRELATION or RANK_EXHAUSTED; or with a hierarchy COMPLETED, if no further feature fits into k with
+    the features that it needs, or none decreases the value. BEYOND_PRECISION means one of the following:
 
     - the residual found in the search is not confirmed when it is recomputed;
     - the rounding error of the bounds may be 1e-6·‖y‖² or more;
@@ -208,7 +209,7 @@ def resume_subset(
 
 
 def check_restrictions(
-    given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool, hierarchy: Needs | None
+    given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool, hierarchy: Any
 ) -> Restrictions:
     """Check the ridge, the box, the groups and the hierarchy."""
     d = given.n_features
@@ -261,10 +262,9 @@ def check_budget(
     else:
         k = check_count(k, "k", 1, count, f": there are {count} groups")
         units = np.unique(restrictions.group[given.indices(forced, "forced")])
-    units, first = restrictions.hierarchy.closure(units), len(units)
+    units = restrictions.hierarchy.closure(units)
     if len(units) > k:
-        needed = f", with {len(units) - first} that they need in the hierarchy," * (len(units) > first)
-        raise ValueError(f"forced features count in k: got {len(units)} forced groups{needed} and k={k}")
+        raise ValueError(f"forced features count in k: got {len(units)} groups, forced or needed, and k={k}")
     return k, units
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from sparselin.certificates.objective import ExactObjective
 from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees._hierarchy import Needs
 from sparselin.guarantees._search import SearchState, Watch
 from sparselin.guarantees.best_subset import check_budget, check_restrictions, prepare
 from sparselin.parallel.threads import workers
@@ -37,7 +36,7 @@ def subsets_within(
     box: ArrayLike | str | None = None,
     groups: ArrayLike | None = None,
     positive: bool = False,
-    hierarchy: Needs | None = None,
+    hierarchy: Mapping[Any, Any] | None = None,
     time_limit: float | None = None,
     callback: Callable[[SearchState], object] | None = None,
     **data: Unpack[DataOptions],

@@ -205,10 +205,8 @@ def best_subset(sl, case):
 
 def closure(S, needs):
     """Return the columns S and all that they need."""
-    S = set(S)
-    while more := {needed for j in S for needed in needs.get(j, ())} - S:
-        S |= more
-    return S
+    whole = {*S, *(needed for j in S for needed in needs.get(j, ()))}
+    return closure(whole, needs) if whole > {*S} else whole
 
 
 def random_needs(case, k):
