@@ -138,6 +138,11 @@ def best_subset(
     >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
     >>> best.support.tolist(), round(best.residual, 9), best.optimal
     ([0, 1], 0.25, True)
+
+    If the first column needs the third one, this pair is not allowed:
+
+    >>> sorted(best_subset(X, [3.5, 3.0, 0.5], 2, hierarchy={0: 2}).support.tolist())
+    [0, 2]
     """
     given = as_problem(X, y, **data)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
