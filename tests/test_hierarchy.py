@@ -5,6 +5,7 @@ numbers. The test against sparse-lm 0.5.2 (with scikit-learn < 1.6 and pyscipopt
 variable SPARSELM_PYTHON names the interpreter of an environment that has them.
 """
 
+import dataclasses
 import itertools
 import json
 import os
@@ -70,6 +71,8 @@ def test_interactions_need_their_main_effects(seed, ridge):
     verified = best.certificate.verify(X, y)
     assert verified, verified.failures
     assert check(best.certificate.to_json(), X.to_numpy().tolist(), y.tolist())[0]
+    twice = dataclasses.replace(best.certificate, hierarchy=2 * best.certificate.hierarchy)
+    assert "distinct pairs" in twice.verify(X, y).failures[0]
     assert "hierarchy" in str(best)
 
 
