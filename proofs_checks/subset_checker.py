@@ -8,15 +8,17 @@ Cholesky factor, which is then checked exactly.
 
 PROVED is a statement about coefficients β and units. A unit is a feature or a group of features. Consider
 every β with lower ≤ β ≤ upper and with at most k nonzero units, where the forced units always count as
-nonzero. Its value is q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖². Let U be the value of the
-certificate's own subset. PROVED means that q(β) ≥ (1 − gap)·U for all these β. In what follows, column j of X
-is divided by 2^scale_j.
+nonzero, and for each pair (u, p) of the hierarchy p counts as nonzero if u does. Its value is q(β) = ½ Σ
+w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖². Let U be the value of the certificate's own subset. PROVED means that
+q(β) ≥ (1 − gap)·U for all these β. In what follows, column j of X is divided by 2^scale_j.
 
-The proof is a tree of cases. A case says that some units are in the support and that some others are not. A
-vector w gives a lower bound on q for a case, as follows. Write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a
-diagonal matrix for which G − D is positive semidefinite. Then (β − w)ᵀ(G − D)(β − w) ≥ 0. With c = b − (G −
-D)w, this is q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²). Each term of the sum is 0 if β_j = 0. Otherwise
-the term is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j. We call H_j the height of feature j.
+The proof is a tree of cases. A case says that some units are in the support and that some others are not. The
+pairs (u, p) decide further units: p is in the support if u is, u is not if p is not, and u is not if it does
+not fit into k units together with the units that it needs. A case without a support needs no bound. In other
+cases a vector w gives a lower bound on q, as follows. Write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a diagonal
+matrix for which G − D is positive semidefinite. Then (β − w)ᵀ(G − D)(β − w) ≥ 0. With c = b − (G − D)w, this
+is q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²). Each term of the sum is 0 if β_j = 0. Otherwise the term is
+at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j. We call H_j the height of feature j.
 
 A vector w can also narrow the box lower ≤ β ≤ upper. Let L be the bound of w for the case in which the unit
 of feature j is in the support, and let h_j = c_j²/(2D_j). Then every β with β_j ≠ 0 and q(β) ≤ U has ½D_j(β_j
@@ -221,6 +223,12 @@ class Proof:
         self.members = [[j for j in range(d) if labels[j] == unit] for unit in range(self.count)]
         require(all(are_distinct(given[name], self.count) for name in ("forced", "support")), "units")
         require({*given["forced"]} <= {*given["support"]}, "a forced unit is not in the support")
+        self.needs = [{unit} for unit in range(self.count)]
+        for pair in given["hierarchy"]:
+            require(are_distinct(pair, self.count) and len(pair) == 2, "a pair of the hierarchy")
+            self.needs[pair[0]].add(pair[1])
+        whole = all(self.needs[unit] <= {*given["support"]} for unit in given["support"])
+        require(whole, "the support does not obey the hierarchy")
         require(type(self.k) is int and len(given["support"]) <= self.k <= self.count, "k")
         self.box = []
         for side, sign in (("lower", -1), ("upper", 1)):
@@ -302,6 +310,17 @@ class Proof:
         largest = [unit for unit in order if unit not in inside and unit not in outside][:room]
         return base - sum(heights[unit] for unit in [*inside, *largest])
 
+    def decide(self, inside, outside):
+        """Return a case with the units that the hierarchy decides, or None if the case has no support."""
+        if not self.given["hierarchy"]:
+            return inside, outside
+        inside = inside.union(*(self.needs[unit] for unit in inside))
+        room, free = self.k - len(inside), {*range(self.count)} - inside - outside
+        if room < 0 or inside & outside:
+            return None
+        lost = {u for u in free if self.needs[u] & outside or len(self.needs[u] - inside) > room}
+        return inside, outside | lost
+
     def fixed(self, at_lower, at_upper, features):
         require(are_distinct(at_lower, self.d) and are_distinct(at_upper, self.d), "features at bounds")
         fixed = {j: side[j] for J, side in zip((at_lower, at_upper), self.box, strict=True) for j in J}
@@ -338,7 +357,10 @@ class Proof:
         target, operations = (1 - Fraction(given["gap"])) * U, iter(given["tree"])
         cases = [({*given["forced"]}, set())]
         while cases:
-            inside, outside = cases.pop()
+            case = self.decide(*cases.pop())
+            if case is None:
+                continue
+            inside, outside = case
             name, *rest = next(operations, ["nothing"])
             if name in ("split", "out", "in"):
                 units = rest if name == "split" else rest[1]

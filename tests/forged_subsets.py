@@ -51,15 +51,18 @@ class Task:
     labels: tuple
     lower: tuple
     upper: tuple
+    hierarchy: tuple = ()
 
     def features(self, units):
         return [j for j, unit in enumerate(self.labels) if unit in units]
 
     def subsets(self, out=()):
-        """Return the largest sets of units with the forced ones and without some."""
+        """Return the largest sets of units with the forced ones and without some, or all with a hierarchy."""
         free = [u for u in range(max(self.labels) + 1) if u not in {*self.forced, *out}]
         room = min(self.k - len(self.forced), len(free))
-        return [(*self.forced, *more) for more in itertools.combinations(free, room)]
+        sizes = range(room + 1) if self.hierarchy else [room]
+        found = [(*self.forced, *more) for size in sizes for more in itertools.combinations(free, size)]
+        return [S for S in found if all(needed in S for unit, needed in self.hierarchy if unit in S)]
 
 
 def random_task(rng):
@@ -90,11 +93,21 @@ def random_task(rng):
     if rng.random() < 0.3:
         upper = np.where(rng.random(d) < 0.7, rng.choice([0.25, 0.5, 1.0, 2.0], d), np.inf)
         lower = np.maximum(lower, -upper)
-    return Task(
+    task = Task(
         tuple(map(tuple, X.tolist())), tuple(y.tolist()), tuple(weights.tolist()), k,
         float(rng.choice([0.0, 0.0, 0.5, 1.0, 0.1])), bool(rng.random() < 0.3), tuple(map(int, forced)),
         tuple(labels.tolist()), tuple(lower.tolist()), tuple(upper.tolist()),
     )  # fmt: skip
+    related = dataclasses.replace(task, hierarchy=random_hierarchy(units, rng.spawn(1)[0]))
+    return related if related.subsets() else task
+
+
+def random_hierarchy(units, rng):
+    """Draw pairs (a, b) where a needs b, with those that follow from others; often none, and with cycles."""
+    needs = rng.random((units, units)) < rng.choice([0.0, 0.0, 0.1, 0.3])
+    for middle in range(units):
+        needs |= np.outer(needs[:, middle], needs[middle])
+    return tuple((a, b) for a, b in np.argwhere(needs).tolist() if a != b)
 
 
 class Oracle:
@@ -228,7 +241,12 @@ class Producer:
         return len(self.vectors) - 1, trial[2], functools.partial(bound, trial)
 
     def build(self, inside, out):
-        """Bound the case with these units in and out."""
+        """Bound the case with these units in and out, and with those that the hierarchy decides."""
+        if self.task.hierarchy:
+            sets = [{*S} for S in self.task.subsets(out) if inside <= {*S}]
+            if not sets:
+                return
+            inside, out = set.intersection(*sets), {*range(self.count)} - set.union(*sets)
         free = [u for u in range(self.count) if u not in inside and u not in out]
         room = self.task.k - len(inside)
         if (room == 0 or len(free) <= room) and self.excess == 1 and self.rng.random() < 0.8:
@@ -268,6 +286,7 @@ class Producer:
             at_lower=at_lower, at_upper=at_upper, scale=self.scale,
             box=pick(whole, self.rng) if whole and self.rng.random() < 0.7 else None,
             stages=tuple(self.stages), vectors=tuple(self.vectors), tree=tuple(self.tree),
+            hierarchy=task.hierarchy,
         )  # fmt: skip
 
 
@@ -300,11 +319,13 @@ def claim_of(text, value, task):
     claim = dataclasses.replace(
         task, k=given["k"], ridge=given["ridge"], intercept=given["intercept"], forced=tuple(given["forced"]),
         labels=tuple(range(d) if given["groups"] is None else given["groups"]), **bounds,
+        hierarchy=tuple(map(tuple, given["hierarchy"])),
     )  # fmt: skip
 
     def is_true():
         truth = oracle(claim)
         assert len({*given["support"], *claim.forced}) <= claim.k
+        assert all(b in given["support"] for a, b in claim.hierarchy if a in given["support"])
         lowest = (1 - Fraction(given["gap"])) * value
         return truth.fit(tuple(given["support"]))[0] <= value and truth.best[0] >= lowest
 
@@ -383,13 +404,18 @@ def forge(task, rng):
         kind, false = false_certificate(task, rng)
         yield changed(kind, false)
     yield changed("the end is missing", false, tree=false.tree[: rng.integers(len(false.tree))])
-    for sets in (task, dataclasses.replace(task, forced=())):
+    for fewer in ({}, {"forced": ()}, {"hierarchy": ()}):
+        sets = dataclasses.replace(task, **fewer)
         yield changed("another support", support=pick(sets.subsets(), rng), at_lower=(), at_upper=())
     out = {*range(max(task.labels) + 1)} - {*task.forced}
     if len(out) > task.k - len(task.forced):
         out = {pick(sorted(out), rng)}
-        best = min(task.subsets(out), key=lambda units: oracle(task).fit(units)[0])
-        yield changed("a unit left out", Producer(task, rng, units=best).certificate(out))
+        best = min(task.subsets(out), key=lambda units: oracle(task).fit(units)[0], default=None)
+        if best is not None:
+            yield changed("a unit left out", Producer(task, rng, units=best).certificate(out))
+    if task.hierarchy:
+        pairs = [pair for pair in task.hierarchy if rng.random() < 0.5]
+        yield changed("pairs left out", hierarchy=tuple(pairs))
     i, size = int(rng.integers(len(valid.tree))), 2.0 ** -int(rng.integers(-4, 40))
     yield changed("an operation missing", tree=valid.tree[:i] + valid.tree[i + 1 :])
     larger = [SubsetStage(s.features, s.diagonal * (1 + size) + pick([0.0, size], rng)) for s in valid.stages]

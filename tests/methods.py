@@ -7,6 +7,7 @@ ValueError. A class of results has a row in `kinds.py`. The invariances of proxi
 take vectors, are in their files.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -108,6 +109,11 @@ def poisson(X, y, k, **options):
     return sl.generalized_omp(X, counts, k, loss="poisson", **{"intercept": True} | options)
 
 
+def related(X, y, k, S=(), **options):
+    """Select the best subset where each column of S needs the next one."""
+    return sl.best_subset(X, y, k, hierarchy=dict(itertools.pairwise(S)), **options)
+
+
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 OF_LASSO = {"method": "lasso", "pairs": 3}
 OF_ROOTS, OF_ENTROPY = {"regularizer": ROOTS, "nu": NU}, {"regularizer": ENTROPY, "nu": 0.1}
@@ -126,6 +132,7 @@ IN_SAMPLES = {"Problem": "u is one of samples"}
 IN_DOUBLE = {"dtype": "is computed in float64"}
 ONE_Y = {"Problem": "has one y"}
 COPIES = {("Gram", "ties"): "copies are known to √eps"}
+NEARER = {("Gram", "tall"): "bounds allow for its rounding"} | COPIES
 WIDER = {"Gram": "intervals widen by its rounding"}
 UNSCALED = {("lengths", "tall"): "it is of the columns as they are"}
 WITH_TIES = [
@@ -157,6 +164,7 @@ ROWS = [
     Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | IN_SAMPLES),
     Method("hadamard_descent", arguments=(LAM,), lacks=CORRELATIONS),
     Method("best_subset", arguments=(3,), lacks=COPIES),
+    Method("best_subset", "hierarchy", (3,), columns="S", lacks=NEARER, function=related),
     Method("subsets_within", arguments=(3,), options={"eps": 0.2}),
     Method("swaps", arguments=(3,)),
     Method("swaps", "of replacement", options={"rule": "ompr"}),

@@ -41,8 +41,8 @@ def test_both_checkers_prove_valid_certificates():
         seen |= {("positive", max(task.lower) == 0), ("forced", task.forced != ())}
         seen |= {("groups", len(set(task.labels)) < len(task.labels)), ("weights", min(task.weights) < 1)}
         seen |= {(operation[0], True) for operation in certificate.tree}
-        seen |= {("derived box", certificate.box is None)}
-    assert len(seen) == 21  # each option, with and without it, and all operations
+        seen |= {("derived box", certificate.box is None), ("hierarchy", task.hierarchy == ())}
+    assert len(seen) == 23  # each option, with and without it, and all operations
 
 
 def test_no_forgery_is_accepted_that_says_something_false():
@@ -56,7 +56,7 @@ def test_the_derived_box_contains_every_point_with_at_most_the_value():
     rng, near = np.random.default_rng(3), 0
     while near < 300:
         task = dataclasses.replace(random_task(rng), k=2)
-        if len(set(task.labels)) < 3 or len(task.forced) > 1:
+        if len(set(task.labels)) < 3 or len(task.forced) > 1 or not task.subsets():
             continue
         exact, subsets = oracle(task), task.subsets()
         producer = Producer(task, rng, gap=1.0, units=subsets[rng.integers(len(subsets))])
@@ -70,7 +70,7 @@ def test_the_derived_box_contains_every_point_with_at_most_the_value():
         for units in subsets:
             value, beta, fixed = exact.fit(units)
             G = producer.gram([*beta])
-            if value > U or fixed or np.linalg.cond(G) > 1e8:
+            if value > U or fixed or not beta or np.linalg.cond(G) > 1e8:
                 continue
             for i, j in enumerate(beta):
                 far = np.sqrt(2 * float(U - value) / np.linalg.inv(G)[i, i])

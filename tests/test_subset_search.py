@@ -61,6 +61,8 @@ def options_of(task, rng):
         options["sample_weight"] = task.weights
     if len(set(task.labels)) < len(task.labels) or rng.random() < 0.1:
         options["groups"] = [f"{7 * label % 11} {label}" for label in task.labels]
+    index, pairs = task.labels.index, task.hierarchy
+    options["hierarchy"] = {index(a): [index(b) for c, b in pairs if c == a] for a, _ in pairs}
     if not lower.any() and rng.random() < 0.7:
         options["positive"] = True
     if np.isfinite(upper).any() or (np.isfinite(lower).any() and "positive" not in options):
@@ -94,6 +96,7 @@ def judge(task, exact, k, X, y, found):
     assert len(set(S)) == len(S)
     assert len(units) <= k
     assert {task.labels.index(unit) for unit in task.forced} <= set(S)
+    assert all(needed in units for unit, needed in task.hierarchy if unit in units)
     room = abs(coef) * eps * (X.dtype == np.float32)  # for coefficients that are rounded to float32
     assert (coef >= np.array(task.lower)[S] - room).all()
     assert (coef <= np.array(task.upper)[S] + room).all()
@@ -120,11 +123,12 @@ def judge_search(seed):
     options, X, y = options_of(task, rng), np.array(task.X, dtype), np.array(task.y, dtype)
     exact = exact_of(task, options.get("standardize", False))
     several = rng.random() < 0.2
-    sizes = [*range(max(1, len(task.forced)), task.k + 1)] if several else [task.k]
+    sizes = [*range(max(1, min(map(len, task.subsets()))), task.k + 1)] if several else [task.k]
     full = best_subset(X, y, sizes if several else task.k, **options)
     results = full.by_size if len(sizes) > 1 else (full,)
     seen = Counter(judge(task, exact, k, X, y, found) for k, found in zip(sizes, results, strict=True))
     seen["certificate"] += sum(found.certificate is not None for found in results)
+    seen["hierarchy"] += len(task.hierarchy) > 0
     least = least_of(task, exact, task.k)
 
     def watch(state):
@@ -157,7 +161,7 @@ def judge_many(seeds):
 def test_no_search_has_a_false_bound(monkeypatch):
     monkeypatch.setattr(_search, "_INTERVAL", 0.0)
     seen = judge_many(range(300))
-    assert min(seen[name] for name in ("optimal", "certificate", "stop")) > 100
+    assert min(seen[name] for name in ("optimal", "certificate", "stop", "hierarchy")) > 100
     assert seen["bound at a node"] > 500
 
 
@@ -227,7 +231,7 @@ def test_the_bound_of_the_relaxation_is_that_of_the_vector_it_returns():
         rng = np.random.default_rng(seed)
         X = rng.integers(-3, 4, (3, 4)) * 2.0 ** rng.integers(-50, 51, 4)
         given = sl.Problem(X, rng.integers(1, 6, 3))
-        restrictions = check_restrictions(given, 2.0 ** rng.integers(-20, 3), 2.0**-20, None, False)
+        restrictions = check_restrictions(given, 2.0 ** rng.integers(-20, 3), 2.0**-20, None, False, None)
         search = BestFirst(prepare(given, restrictions), 2, np.empty(0, np.intp), restrictions)
         data, state = search.open[0].stage.data, search.open[0].state
         w, c, H, z = np.zeros(len(data.b)), np.empty(len(data.b)), np.empty(len(state)), np.zeros(len(state))

@@ -23,6 +23,7 @@ u = sl.project_dual(X, y, 1.0).u
 swapped: sl.SwappedSubset = sl.swaps(problem, 2, rule="ompr", start=path.support)
 gap: float = swapped.gap(sl.best_subset(problem, 2))
 best: sl.BestSubset = sl.best_subset(X, y, range(1, 3), ridge=1.0, box=2.0, groups=["a", "b"], positive=True)
+best = sl.best_subset(X, y, 2, hierarchy={"a:b": ["a", "b"], 0: 1})
 best = sl.resume_subset(sl.best_subset(problem, 2, box="proved", gap=0.01), time_limit=1.0)
 proof: sl.SubsetCertificate = sl.SubsetCertificate.from_json(best.certificate.to_json())
 proved: sl.SubsetVerification = proof.verify(X, y, sample_weight=y)

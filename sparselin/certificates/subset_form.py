@@ -73,6 +73,7 @@ class SubsetFields:
     stages: tuple[SubsetStage, ...]
     vectors: tuple[SubsetVector, ...]
     tree: tuple[Operation, ...]
+    hierarchy: tuple[tuple[int, int], ...] = ()
 
 
 def form_fault(given: Any, n: int, d: int) -> str:
@@ -90,6 +91,12 @@ def form_fault(given: Any, n: int, d: int) -> str:
         return "`k` must be an integer between the size of the support and the number of units."
     if not set(given.forced) <= set(given.support):
         return "`support` must contain the forced units."
+    pairs = given.hierarchy
+    whole = type(pairs) is tuple and all(are_features(pair, units) and len(pair) == 2 for pair in pairs)
+    if not (whole and len(set(pairs)) == len(pairs)):  # the check counts the units that a unit needs
+        return "`hierarchy` must be a tuple of distinct pairs of different units."
+    if any(unit in given.support and needed not in given.support for unit, needed in pairs):
+        return "`support` must contain the units that its units need."
     if not all(type(x) is float and 0 <= x < math.inf for x in (given.ridge, given.gap)) or given.gap > 1:
         return "`ridge` and `gap` must be finite floats ≥ 0, the gap at most 1."
     if type(given.intercept) is not bool:

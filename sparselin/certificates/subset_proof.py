@@ -35,6 +35,7 @@ class SubsetProof:
         )
         self.labels = np.arange(d) if given.groups is None else given.groups
         self.members = [np.flatnonzero(self.labels == unit).tolist() for unit in range(unit_count(given))]
+        self.pairs = np.array(given.hierarchy, np.intp).reshape(-1, 2).T
         sides = given.lower.tolist(), given.upper.tolist()
         units = [Fraction(2) ** s for s in scale.tolist()]
         self.box = [
@@ -74,7 +75,7 @@ class SubsetProof:
         state[list(self.given.forced)] = _IN
         stack = [state]
         for t, operation in enumerate(self.given.tree):
-            if not stack:
+            if not self._has_case(stack):
                 yield f"Operation {t}: every case has been bounded, but there are operations left."
                 return
             state = stack[-1]
@@ -105,8 +106,30 @@ class SubsetProof:
                     return
             if not high:
                 yield f"Operation {t}: the bound is below (1 − gap) times the value, or not for this case."
-        if stack:
+        if self._has_case(stack):
             yield "The tree ends, but there are cases that no operation bounds."
+
+    def _has_case(self, stack: list[NDArray[np.int8]]) -> bool:
+        """Drop the last cases while the hierarchy leaves no set in them; return whether a case is left."""
+        while stack and not self._decide(stack[-1]):
+            stack.pop()
+        return len(stack) > 0
+
+    def _decide(self, state: NDArray[np.int8]) -> bool:
+        """Change the states of units that the hierarchy decides in a case; return False if no set is left.
+
+        See *Hierarchy* in `certificates.subsets`.
+        """
+        units, needed = self.pairs
+        inside = needed[state[units] == _IN]
+        possible = bool((state[inside] != _OUT).all())
+        state[inside] = _IN
+        room = self.given.k - int((state == _IN).sum())
+        lacking = np.bincount(units[state[needed] != _IN], minlength=len(state))
+        lost = (lacking > 0) & (lacking >= room)
+        lost[units[state[needed] == _OUT]] = True
+        state[lost & (state == _FREE)] = _OUT
+        return possible and room >= 0
 
     def _is_vector(self, v: Any) -> bool:
         return type(v) is int and 0 <= v < len(self.given.vectors)

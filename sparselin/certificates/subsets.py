@@ -5,8 +5,9 @@ A *unit* is a feature, or a group of features if there are groups. The problem i
     minimise q(β) = ½ Σ_i w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖²,   lower ≤ β ≤ upper,                      (1)
 
 over the β with at most k nonzero units. The forced units are in every subset, so they count as nonzero even
-if their coefficients are zero. With an intercept, b₀ minimises q; otherwise b₀ = 0. Below, column j is
-divided by 2^scale_j and β_j multiplied by it, which changes no value of q.
+if their coefficients are zero. With a hierarchy, so do the units that the units of a subset need. With an
+intercept, b₀ minimises q; otherwise b₀ = 0. Below, column j is divided by 2^scale_j and β_j multiplied by it,
+which changes no value of q.
 
 **Bound.** Let G be the matrix of the quadratic form and W = diag(w), so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with
 y centred. A *stage* is a diagonal matrix D ≥ 0 such that M = G − D is positive semidefinite. Take any vector
@@ -27,6 +28,13 @@ the unit of j is selected, and h_j = c_j²/(2D_j). Since c_jt − ½D_jt² = h_j
 
 The resulting bounds on β_j may replace lower_j and upper_j in (2) for other vectors. If U is the value q of
 the given subset, they exclude no β that is better than the given subset.
+
+**Hierarchy.** A pair (u, p) of a hierarchy says that each subset with the unit u contains the unit p. Before
+each operation, the hierarchy decides further units of the case, once and in this order: p is in if u is in; a
+free u is out if p is out; a free u is out if u and all p of its pairs that are not in are more units than may
+still be selected. No subset that obeys the hierarchy is lost. If p is out and u is in, or if more than k
+units are in, no subset is left, and the case needs no operation. The certificates of `best_subset` also have
+the pairs that follow from others, because needs are transitive.
 
 **Leaves.** A case may admit only one support. Let β minimise q on this support, with some features fixed at a
 bound. By convexity, every other β′ of the case has q(β′) ≥ q(β) + Σ_j min {∂_jq(β)(t − β_j) : lower_j ≤ t ≤
@@ -108,6 +116,8 @@ class SubsetCertificate(SubsetFields):
         - ("value", at_lower, at_upper): the case has one support, because k units are in I, or at most k are
           not in E. The minimum of q on these units, with the listed features at their bounds, bounds the
           case.
+
+    hierarchy : pairs (u, p) of units: each subset with the unit u contains the unit p.
     """
 
     def __repr__(self) -> str:
@@ -170,6 +180,7 @@ class SubsetCertificate(SubsetFields):
             for name, sign in (("lower", -1), ("upper", 1)):
                 side = [sign * math.inf if x is None else x for x in fields[name]]
                 fields[name] = _array(side, float)
+            fields["hierarchy"] = _as_tuple(fields["hierarchy"])
             fields["groups"] = None if fields["groups"] is None else _array(fields["groups"], int)
             fields["scale"] = _array(fields["scale"], int)
             pairs = ((_array(J, int), _array(D, float)) for J, D in fields["stages"])

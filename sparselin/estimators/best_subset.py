@@ -55,6 +55,8 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
     positive : whether all coefficients must be ≥ 0.
     forced : columns that every subset contains, by index or by name. With `groups`, every subset contains the
         groups of these columns.
+    hierarchy : a mapping from a column to the column or columns that it needs, by index or by name, such as
+        {"a:b": ["a", "b"]}. A subset contains all columns that its columns need; see `sparselin.best_subset`.
     gap : stop when the value is proved to exceed the best possible value by at most this relative gap.
     time_limit : the number of seconds. After that the best subset found so far is taken, with a
         `ConvergenceWarning`.
@@ -84,6 +86,7 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
     groups: Any = None
     positive: bool = False
     forced: Columns = ()
+    hierarchy: Any = None
     gap: float = 0.0
     time_limit: float | None = None
     fit_intercept: bool = True
@@ -106,7 +109,7 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
             k = min(max(1, units // 10), 10)
         self.result_ = sl.best_subset(
             data.problem(), k, ridge=self.ridge, box=self.box, groups=self.groups, positive=self.positive,
-            forced=self.forced, gap=self.gap, time_limit=self.time_limit,
+            forced=self.forced, hierarchy=self.hierarchy, gap=self.gap, time_limit=self.time_limit,
         )  # fmt: skip
         _warn(self.result_, f"at most {k} features" if self.groups is None else f"at most {k} groups")
         coef = self.result_.dense_coef()[None]

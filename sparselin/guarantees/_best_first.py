@@ -1,10 +1,11 @@
-"""Best-first branch and bound for the best subset with a ridge, a box or groups.
+"""Best-first branch and bound for the best subset with a ridge, a box, groups or a hierarchy.
 
 A group is a set of features that are selected together; without groups every feature is one. `_relaxation`
 derives lower bounds on the objective q. The node of the search tree with the least bound is examined next.
 Its relaxation gives a better bound, a set that may be the best, and groups that must, or must not, be
 selected. Then the node is split on one group: the one whose variable z in the relaxation is nearest to ½. At
-any time the least bound of the open and the closed nodes is a lower bound on q for all sets.
+any time the least bound of the open and the closed nodes is a lower bound on q for all sets. With a
+hierarchy, only closed sets (see `_hierarchy`) are compared, and it decides some of the groups of a node.
 """
 
 from __future__ import annotations
@@ -191,21 +192,22 @@ class BestFirst:
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
-        S, fit = self.forced, self.best
-        while len(S) < self.k:
-            S = np.append(S, np.argmax(self._scores(fit, S)))
+        S, fit, hierarchy = self.forced, self.best, self.given.hierarchy
+        for _ in range(self.k - len(S)):
+            S = hierarchy.complete(S, np.argsort(-self._scores(fit, S), kind="stable"), self.k, 1)
             fit = self._try(S)
         self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
-                rest = S[g != S]
+                rest = hierarchy.without(S, g)
                 scores = self._scores(self.fit(rest), rest)
                 best = np.argsort(-scores, kind="stable")[:_TRIED]
-                for other in best[scores[best] >= 0]:
-                    tried = self.fit(np.append(rest, other))
+                for i in np.flatnonzero(scores[best] >= 0):
+                    other = hierarchy.complete(rest, np.roll(best, -i), self.k)
+                    tried = self.fit(other)
                     if tried.value < value - _SLACK * self.scaled.half:
-                        S, value, improved = np.append(rest, other), tried.value, True
+                        S, value, improved = other, tried.value, True
                         break
         self.candidates.append(("exchanges", self._try(S)))
         self.moves = 0
@@ -265,6 +267,9 @@ class BestFirst:
         state, left = state.copy(), _REPEATS
         w[places] = entries
         while True:
+            if not self.given.hierarchy.decide(stage.groups, state, self.k):
+                self._finish(node, operations, math.inf)
+                return
             live, m = state != OUT, self.k - int((state == IN).sum())
             free = np.flatnonzero(state == FREE)
             if m == 0 or len(free) <= m:
@@ -286,7 +291,7 @@ class BestFirst:
                 self._finish(node, [*operations, ("bound", vector)], low)
                 return
             order = free[np.argsort(-H[free], kind="stable")]
-            self._try(stage.groups[np.concatenate([np.flatnonzero(state == IN), order[:m]])])
+            self._try(self.given.hierarchy.complete(stage.groups[state == IN], stage.groups[order], self.k))
             fixed = self._fix(stage, state, order, H, m, found, own, operations)
             left = left - 1 if fixed else 0
             if self.within is not None and m == 1 and not fixed:  # each free group ends a set
@@ -313,8 +318,8 @@ class BestFirst:
     ) -> bool:  # fmt: skip
         """Fix free groups as selected or excluded, where the opposite cannot give a better set.
 
-        A group is fixed if the lower bound for the opposite choice reaches the target. Returns whether some
-        group was fixed as selected.
+        A group is fixed if the lower bound for the opposite choice reaches the target; but a group that a
+        group fixed as selected needs is not excluded. Returns whether some group was fixed as selected.
 
         order : the free groups, sorted by decreasing H.
         """
@@ -324,6 +329,8 @@ class BestFirst:
         h = H[order]
         out = order[m:][low + h[m - 1] - h[m:] >= target]
         inn = order[:m][low + h[:m] - h[m] >= target]
+        needed = self.given.hierarchy.closure(stage.groups[inn])
+        out = out[~np.isin(stage.groups[out], needed)]  # else no set is left; the next bound shows it
         if len(out) or len(inn):
             self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
         if len(out):
@@ -391,8 +398,8 @@ class BestFirst:
         if stage.is_void:
             chosen = stage.groups[inside]
             scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
-            best = free[np.argsort(-scores, kind="stable")[: self.k - len(inside)]]
-            self._try(stage.groups[np.append(inside, best)])
+            best = free[np.argsort(-scores, kind="stable")]
+            self._try(self.given.hierarchy.complete(chosen, stage.groups[best], self.k))
             g = int(best[0])
         else:
             g = int(free[np.argmax(np.minimum(z[free], 1 - z[free]) + 1e-9 * z[free])])
@@ -423,7 +430,8 @@ class BestFirst:
         if status is Status.COMPLETED and self.gap == 0 and lost:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
-            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
+            rest = status if self.given.hierarchy.pairs else Status.NO_CORRELATION  # others may need too many
+            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else rest
         half = scaled.half
         candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
         return Found(
@@ -433,11 +441,14 @@ class BestFirst:
     def _order(self) -> IndexArray:
         """Return the features of the best set, ordered by orthogonal least squares on this set.
 
-        The forced features come first. Other features with the coefficient 0 are left out.
+        The forced features come first. Other features with the coefficient 0 are left out, unless the
+        hierarchy makes them necessary.
         """
-        group = self.given.group
+        group, used = self.given.group, self.best.J[self.best.coef != 0]
         first = np.concatenate([np.empty(0, np.intp), *(np.flatnonzero(group == g) for g in self.forced)])
-        support = np.append(first, np.setdiff1d(self.best.J[self.best.coef != 0], first))
+        units = np.unique(group[used])
+        needed = np.isin(group, self.given.hierarchy.closure(units)[len(units) :])
+        support = np.append(first, np.setdiff1d(np.append(used, np.flatnonzero(needed)), first))
         if len(support) < len(first) + 2:
             return support
         within = Problem(self.problem.columns(support), self.problem.y)
@@ -467,5 +478,5 @@ class BestFirst:
             gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
             support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
-            **parts,
+            hierarchy=given.hierarchy.pairs, **parts,
         )  # fmt: skip

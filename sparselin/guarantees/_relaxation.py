@@ -88,6 +88,7 @@ import scipy.optimize
 from scipy.linalg import lapack
 
 from sparselin._kernels import perspective as kernels
+from sparselin.guarantees._hierarchy import Hierarchy
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
@@ -104,13 +105,14 @@ _LARGER = 2
 
 
 class Restrictions(NamedTuple):
-    """The ridge, the box and the groups of a problem, in the units of the data.
+    """The ridge, the box, the groups and the hierarchy of a problem, in the units of the data.
 
     low, high : (d,) the box; −inf and inf where there is none.
     group : (d,) the number of the group of each feature, 0, 1, …; without groups it is the feature's own
         number.
     is_derived : whether another box that contains all solutions is derived in the search.
-    is_plain : True without ridge, box and groups: plain least squares on at most k features.
+    is_plain : True without ridge, box, groups and hierarchy: plain least squares on at most k features.
+    hierarchy : the relation between the groups. Bounds here do not use it, so they are bounds for all sets.
     """
 
     ridge: float
@@ -119,17 +121,18 @@ class Restrictions(NamedTuple):
     group: IndexArray
     is_derived: bool = False
     is_plain: bool = False
+    hierarchy: Hierarchy = Hierarchy()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """A description of the ridge, the box, the groups and the signs, as text.
+        """A description of the ridge, the box, the groups, the signs and the hierarchy, as text.
 
         A derived box is not mentioned, because it changes no solution.
         """
         several = len(np.unique(self.group)) < len(self.group)
         box = bool(np.isfinite(self.high).any() or (np.isfinite(self.low) & (self.low < 0)).any())
-        holds = (self.ridge > 0, box, several, not self.low.any())
-        words = (f"ridge {self.ridge:g}", "box", "groups", "β ≥ 0")
+        holds = (self.ridge > 0, box, several, not self.low.any(), bool(self.hierarchy.pairs))
+        words = (f"ridge {self.ridge:g}", "box", "groups", "β ≥ 0", "hierarchy")
         return tuple(word for word, true in zip(words, holds, strict=True) if true)
 
 

@@ -1,10 +1,11 @@
 """The best subset of at most k features, proved by branch and bound: depth-first, or best-first.
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
-is used for least squares without a ridge, a box or groups if there are few features, few subsets, or n ≤ d,
-so that the objective has no curvature in some direction. With n ≤ d and hundreds of features it would only
-compare all sets, and `_enumeration` does this faster. The best-first search (`_best_first`) has better bounds
-(`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
+is used for least squares without a ridge, a box, groups or a hierarchy if there are few features, few
+subsets, or n ≤ d, so that the objective has no curvature in some direction. With n ≤ d and hundreds of
+features it would only compare all sets, and `_enumeration` does this faster. The best-first search
+(`_best_first`) has better bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other
+problems.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._depth_first import Tree
 from sparselin.guarantees._enumeration import Enumeration
+from sparselin.guarantees._hierarchy import check_hierarchy
 from sparselin.guarantees._relaxation import Restrictions
 from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
@@ -58,6 +60,7 @@ def best_subset(
     box: ArrayLike | str | None = None,
     groups: ArrayLike | None = None,
     positive: bool = False,
+    hierarchy: Mapping[Any, Any] | None = None,
     gap: float = 0.0,
     time_limit: float | None = None,
     node_limit: int | None = None,
@@ -93,6 +96,11 @@ def best_subset(
         in it. "proved" derives a box in which all solutions lie; that needs curvature (n ≥ d or a ridge).
     groups : (d,) the label of the group of each feature, numbers or texts. A subset consists of whole groups.
     positive : whether all coefficients must be ≥ 0.
+    hierarchy : a mapping from a feature to the feature, or the features, that it needs, by index or name,
+        such as {"a:b": ["a", "b"]}. Every subset that contains a feature also contains all features that it
+        needs (strong hierarchy), the features that these need, and so on; their coefficients may be zero.
+        They count in k. Features that need one another are selected together. With `groups`, the group of a
+        feature needs the groups of the other features.
     gap : stop when the value is proved to exceed the best possible value by at most this relative gap.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
@@ -113,7 +121,8 @@ def best_subset(
 
     If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
     status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
-    NO_CORRELATION or RANK_EXHAUSTED. BEYOND_PRECISION means one of the following:
+    NO_CORRELATION or RANK_EXHAUSTED; or with a hierarchy COMPLETED, if no further feature fits into k with
+    the features that it needs, or none decreases the value. BEYOND_PRECISION means one of the following:
 
     - the residual found in the search is not confirmed when it is recomputed;
     - the rounding error of the bounds may be 1e-6·‖y‖² or more;
@@ -125,7 +134,8 @@ def best_subset(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); k outside 1..d; repeated or unknown `forced`, or more
-        than k; a negative ridge, gap or limit; a box without 0; groups of another length.
+        than k; a negative ridge, gap or limit; a box without 0; groups of another length; a
+        `hierarchy` that is no mapping, has an unknown feature, or makes `forced` need more than k features.
 
     Here greedy selection first picks the third column, which is not in the best pair:
 
@@ -133,12 +143,17 @@ def best_subset(
     >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
     >>> best.support.tolist(), round(best.residual, 9), best.optimal
     ([0, 1], 0.25, True)
+
+    If the first column needs the third one, this pair is not allowed:
+
+    >>> sorted(best_subset(X, [3.5, 3.0, 0.5], 2, hierarchy={0: 2}).support.tolist())
+    [0, 2]
     """
     given = as_problem(X, y, **data)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
-    restrictions = check_restrictions(given, ridge, box, groups, positive)
+    restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
     sizes: Any = k if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
     if not len(sizes):
         raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
@@ -204,9 +219,9 @@ def resume_subset(
 
 
 def check_restrictions(
-    given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool
+    given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool, hierarchy: Any
 ) -> Restrictions:
-    """Check the ridge, the box and the groups."""
+    """Check the ridge, the box, the groups and the hierarchy."""
     d = given.n_features
     ridge = check_level(ridge, "ridge")
     derived = isinstance(box, str)
@@ -225,8 +240,9 @@ def check_restrictions(
     if check_flag(positive, "positive"):
         low = np.zeros(d)
     numbers = np.arange(d) if groups is None else _number_groups(groups, d)
-    plain = ridge == 0 and box is None and groups is None and not positive
-    return Restrictions(ridge, low, high, numbers, derived, plain)
+    related = check_hierarchy(given, hierarchy, numbers)
+    plain = ridge == 0 and box is None and groups is None and not positive and not related.pairs
+    return Restrictions(ridge, low, high, numbers, derived, plain, related)
 
 
 def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
@@ -249,14 +265,16 @@ def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
 def check_budget(
     given: Problem, restrictions: Restrictions, k: int, forced: Columns
 ) -> tuple[int, IndexArray]:
-    """Check k and the forced features; return k and the forced groups."""
+    """Check k and the forced features; return k and the forced groups, with the groups that they need."""
     count = int(restrictions.group.max()) + 1
     if count == given.n_features:
-        return given.budget(k, forced)
-    k = check_count(k, "k", 1, count, f": there are {count} groups")
-    units = np.unique(restrictions.group[given.indices(forced, "forced")])
+        k, units = given.budget(k, forced)
+    else:
+        k = check_count(k, "k", 1, count, f": there are {count} groups")
+        units = np.unique(restrictions.group[given.indices(forced, "forced")])
+    units = restrictions.hierarchy.closure(units)
     if len(units) > k:
-        raise ValueError(f"forced features count in k: got {len(units)} forced groups and k={k}")
+        raise ValueError(f"forced features count in k: got {len(units)} groups, forced or needed, and k={k}")
     return k, units
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -36,6 +36,7 @@ def subsets_within(
     box: ArrayLike | str | None = None,
     groups: ArrayLike | None = None,
     positive: bool = False,
+    hierarchy: Mapping[Any, Any] | None = None,
     time_limit: float | None = None,
     callback: Callable[[SearchState], object] | None = None,
     **data: Unpack[DataOptions],
@@ -55,8 +56,9 @@ def subsets_within(
 
     Parameters
     ----------
-    X, y, k, forced, ridge, box, groups, positive, intercept, standardize, sample_weight : as in
-        `best_subset`; with `groups`, k counts groups. A derived box contains all sets within the limit.
+    X, y, k, forced, ridge, box, groups, positive, hierarchy, intercept, standardize, sample_weight : as in
+        `best_subset`; with `groups`, k counts groups. A derived box contains all sets within the limit. With
+        a hierarchy, only sets that obey it are listed.
     eps : the relative distance from the best objective, ≥ 0.
     max_sets : stop when more than this number of sets is found, with the status STOPPED.
     time_limit : stop after this number of seconds, with the status MAX_ITER.
@@ -68,7 +70,8 @@ def subsets_within(
 
     Raises
     ------
-    TypeError, ValueError : as `best_subset`; a negative `eps`, `max_sets` below 1.
+    TypeError, ValueError : as `best_subset`; a negative `eps`, `max_sets` below 1; features of a hierarchy
+        that need one another, because then there may be no set of exactly k features.
 
     Here the second and third columns are nearly equal, so they can replace each other:
 
@@ -83,7 +86,10 @@ def subsets_within(
     given = as_problem(X, y, **data)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     eps, max_sets = check_level(eps, "eps"), check_count(max_sets, "max_sets", 1)
-    restrictions = check_restrictions(given, ridge, box, groups, positive)
+    restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
+    pairs = restrictions.hierarchy.pairs
+    if len(set(map(frozenset, pairs))) < len(pairs):
+        raise ValueError("hierarchy must have no cycle. Put features that need one another in one group")
     k, units = check_budget(given, restrictions, k, forced)
     watch = Watch(math.inf, seconds, callback)
     with workers(1e7):

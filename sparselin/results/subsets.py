@@ -149,8 +149,8 @@ class BestSubset(SubsetResult):
     Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
-    restrictions : the ridge, the box, the groups and the signs in words, such as ("ridge 1", "groups"); ()
-        for least squares on any k features.
+    restrictions : the ridge, the box, the groups, the signs and the hierarchy in words, such as ("ridge 1",
+        "groups", "hierarchy"); () for least squares on any k features.
     objective : ½‖y − X_S coef‖² + (ridge/2)‖coef‖²; without a ridge half of `residual`.
     lower_bound : a lower bound on ‖y − Xβ‖² + ridge·‖β‖², twice the objective, for all subsets of k features
         (or groups); at most 2·objective.
@@ -216,8 +216,8 @@ class SwappedSubset(SubsetResult):
 
         best : the result of `best_subset` for the same data and k, perhaps stopped by a limit.
 
-        Raises ValueError if `best` has another number of features. Also if it has a ridge, a box, groups or
-        signs, because its lower bound does not hold for all subsets then.
+        Raises ValueError if `best` has another number of features. Also if it has a ridge, a box, groups,
+        signs or a hierarchy, because its lower bound does not hold for all subsets then.
         """
         if best.restrictions:
             raise ValueError(f"best must have no restrictions; got {', '.join(best.restrictions)}")

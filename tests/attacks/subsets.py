@@ -174,13 +174,18 @@ def best_subset(sl, case):
     exact, k = known(case), asked(case)
     limit = {"node_limit": 3} if case.seed % 4 == 3 else {}
     X, y, options = data(case)
-    found = call(case, sl.best_subset, X, y, k, forced=case.forced, **options, **limit)
-    path, first, k = translated(exact, found), (*exact.base, *case.forced), k + len(exact.base)
+    needs = random_needs(case, k)
+    found = call(case, sl.best_subset, X, y, k, forced=case.forced, hierarchy=needs, **options, **limit)
+    path, k = translated(exact, found), k + len(exact.base)
+    first = (*exact.base, *sorted(closure(case.forced, needs)))
     S, square = path.support.tolist(), exact.at(exact.base).square[-1]
+    claim(closure(S, needs) == set(S), f"support {S}, hierarchy {needs}")
     claim(set(first) <= set(S) and len(set(S)) == len(S) <= k, f"support {S} of {k}, forced {first}")
-    judge_residual(exact, S, found.residual, f"‖r‖² of {S}")
+    if not needs:  # the best-first search solves normal equations, whose error is larger
+        judge_residual(exact, S, found.residual, f"‖r‖² of {S}")
     rest = [j for j in range(exact.d) if j not in first]
-    certain = [A for A in sets(rest, 0, k - len(first)) if not exact.doubtful((*first, *A))]
+    closed = (A for A in sets(rest, 0, k - len(first)) if closure((*first, *A), needs) == {*first, *A})
+    certain = [A for A in closed if not exact.doubtful((*first, *A))]
     best = max(certain, key=lambda A: exact.explained_by((*first, *A)), default=())
     best = exact.at((*first, *best))
     room = best.square_off + 1e-12 * number(square)
@@ -192,8 +197,23 @@ def best_subset(sl, case):
     claim(exact.at(S).r ** 2 <= most, f"{words}, optimal {S}: {found.residual}")
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
+    if needs:  # the end of a set is that no other column fits
+        return None
     claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {len(S)} of {k}")
     return judge_end(exact, path, k)
+
+
+def closure(S, needs):
+    """Return the columns S and all that they need."""
+    whole = {*S, *(needed for j in S for needed in needs.get(j, ()))}
+    return closure(whole, needs) if whole > {*S} else whole
+
+
+def random_needs(case, k):
+    """Draw a hierarchy in every third case, but none that makes more than k columns forced."""
+    rng, d = np.random.default_rng([case.seed, 3]), case.X.shape[1]
+    needs = {j: rng.choice(d, 1).tolist() for j in range(d) if case.seed % 3 == 2 and rng.random() < 0.4}
+    return needs if len(closure(case.forced, needs)) <= k else {}
 
 
 def swaps(sl, case):
