@@ -101,9 +101,9 @@ for name, model in models.items():
 # pysindy's optimizers with their defaults
 # ----------------------------------------
 # The lines are the least 1 − R² of each number of terms, so no optimizer can be below its line. The circles
-# are the equations above. STLSQ drops coefficients below 0.1, and with them the diffusion of Burgers' equation.
-# SSR removes terms one by one, and loses one of the Lorenz system. FROLS keeps up to ten. MIOSR is included if
-# Gurobi is installed.
+# are the equations above. STLSQ drops coefficients below 0.1, and with them the diffusion of Burgers'
+# equation. SSR removes terms one by one, and loses one of the Lorenz system. FROLS keeps up to ten. MIOSR is
+# included if Gurobi is installed.
 
 others = {"STLSQ": ps.STLSQ(), "SSR": ps.SSR(), "FROLS": ps.FROLS()}
 marks = {"STLSQ": "s", "SSR": "^", "FROLS": "x", "MIOSR": "+"}
