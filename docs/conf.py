@@ -41,7 +41,8 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
-exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/upstream", "docs/made/gallery/*.ipynb"]
+exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
+exclude_patterns += ["docs/upstream"]  # texts for the maintainers of other packages
 templates_path = [str(HERE / "_templates")]
 default_role = "named"
 smartquotes = False  # quotes may belong to code, as in "ebic"

@@ -69,7 +69,9 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
     def __init__(self, k: Any = 5, options: Any = None, normalize_columns: bool = False,
                  verbose: bool = False, **more: Any) -> None:  # fmt: skip
         if more:
-            raise TypeError(f"no {', '.join(more)}: equations are fitted one by one, so no linear constraints tie them")
+            raise TypeError(
+                f"no {', '.join(more)}: each equation is fitted alone, so no constraints across them"
+            )
         super().__init__(normalize_columns=normalize_columns, unbias=False)
         self.k, self.options, self.verbose = k, options, verbose
 
