@@ -70,7 +70,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
                  verbose: bool = False, **more: Any) -> None:  # fmt: skip
         if more:
             raise TypeError(
-                f"no {', '.join(more)}: each equation is fitted alone, so no constraints across them"
+                f"no {', '.join(more)}: each equation is fitted alone: no constraints across them"
             )
         super().__init__(normalize_columns=normalize_columns, unbias=False)
         self.k, self.options, self.verbose = k, options, verbose
