@@ -69,9 +69,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
     def __init__(self, k: Any = 5, options: Any = None, normalize_columns: bool = False,
                  verbose: bool = False, **more: Any) -> None:  # fmt: skip
         if more:
-            raise TypeError(
-                f"no {', '.join(more)}: each equation is fitted alone: no constraints across them"
-            )
+            raise TypeError(f"no {', '.join(more)}: no constraints across equations, each is fitted alone")
         super().__init__(normalize_columns=normalize_columns, unbias=False)
         self.k, self.options, self.verbose = k, options, verbose
 
