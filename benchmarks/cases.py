@@ -156,6 +156,22 @@ CASES: tuple[Case, ...] = (
             partial(checks.selects_of_each_like_ols, other=entrants.fastcan_ols_of_each),
         )
     ),
+    Case("SINDy", designs.sparse, {"n": 2000, "d": 100, "k": 10}, TOY).with_jobs(
+        job(
+            "sindy/reduce",
+            "one equation of pysindy, selection",
+            entrants.our_reduce,
+            checks.selects_like_ols,
+            Goal(entrants.frols_reduce, 50),
+        ),
+        job(
+            "sindy/fit",
+            "one equation of pysindy, whole fit",
+            entrants.our_sindy_fit,
+            checks.selects_like_ols,
+            Goal(entrants.empty_sindy_fit, 1 / 1.3),
+        ),
+    ),
     Case("OMP-CV", designs.sparse, {"n": 2000, "d": 5000, "k": 50}, TOY).with_jobs(
         job(
             "omp-cv/5000",

@@ -173,6 +173,38 @@ def torch_sisso(data: Data) -> Any:
     return SimpleNamespace(coef_=np.isin(np.arange(len(X.T)), np.array(terms, int)))
 
 
+# Optimizers of pysindy with one equation: the selection alone, and a whole fit
+
+_OPTIMIZER = "sparselin.estimators.sindy:OLSOptimizer"
+
+
+@entrant("OLSOptimizer._reduce", needs=_OPTIMIZER)
+def our_reduce(data: Data) -> Any:
+    optimizer = cache(data, "our_optimizer", lambda: sl.estimators.OLSOptimizer(data.k))
+    optimizer._reduce(data.X, data.y[:, None])
+    return optimizer.results_[0]
+
+
+@entrant("OLSOptimizer.fit", needs=_OPTIMIZER)
+def our_sindy_fit(data: Data) -> Any:
+    return sl.estimators.OLSOptimizer(data.k).fit(data.X, data.y[:, None]).results_[0]
+
+
+@entrant("FROLS._reduce", "sindy/reduce", needs="pysindy")
+def frols_reduce(data: Data) -> Any:
+    from pysindy.optimizers import FROLS
+
+    return FROLS(max_iter=data.k)._reduce(data.X, data.y[:, None])
+
+
+@entrant("BaseOptimizer.fit, no selection", "sindy/fit", needs="pysindy")
+def empty_sindy_fit(data: Data) -> Any:
+    from pysindy.optimizers import BaseOptimizer
+
+    empty = cache(data, "empty", lambda: type("Empty", (BaseOptimizer,), {"_reduce": lambda *_: None}))
+    return empty().fit(data.X, data.y[:, None])
+
+
 # Greedy maximisation of spectral set functions of C
 
 

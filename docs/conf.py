@@ -42,6 +42,7 @@ include_patterns = [
     "CONTRIBUTING.md",
 ]
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
+exclude_patterns += ["docs/upstream"]  # texts for the maintainers of other packages
 templates_path = [str(HERE / "_templates")]
 default_role = "named"
 smartquotes = False  # quotes may belong to code, as in "ebic"

@@ -48,6 +48,13 @@ def test_what_the_scripts_say(found):
     assert (rules["by_ebic"].k_, rules["by_errors"].k_) == (5, 3)
     subsets = found["plot_subsets"]
     greedy, swapped, best = subsets["squares"].values()
+    for name, terms in (("Lorenz", [2, 3, 2]), ("Hopf", [4, 4]), ("Burgers", [2])):
+        sindy = found["plot_sindy"]
+        assert [np.count_nonzero(coef) for coef in sindy["models"][name].coefficients()] == terms
+        assert all(sindy["proofs"][name])
+        for other in sindy["others"].keys() - {"MIOSR"}:
+            pairs = enumerate(zip(sindy["sizes"][name, other], sindy["errors"][name, other], strict=True))
+            assert all(e >= sindy["errors"][name, "least"][i, k - 1] * (1 - 1e-9) for i, (k, e) in pairs)
     tiny = 1e-12 * best[0]
     assert np.all(best <= swapped + tiny)
     assert np.all(swapped <= greedy + tiny)

@@ -31,3 +31,9 @@ from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector
 from .selectors import SequentialAttentionSelector as SequentialAttentionSelector
 from .selectors import SequentialLassoSelector as SequentialLassoSelector
+
+# optimizers for pysindy, which they need
+from .sindy import BestSubsetOptimizer as BestSubsetOptimizer
+from .sindy import OLSOptimizer as OLSOptimizer
+from .sindy import OMPOptimizer as OMPOptimizer
+from .sindy import choose_terms as choose_terms
