@@ -17,8 +17,10 @@ Generated features have many such sets: a, b and a + b, or (a·b)·c and a·(b·
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +44,6 @@ _ROUGH = 1e3
 _FLOOD = 10**6
 
 
-_Place: TypeAlias = tuple[int, tuple[int, ...], int, int]
-
-
 class _Level(NamedTuple):
     """The columns that may be added to some columns, projected off these and scaled to unit length.
 
@@ -53,7 +52,6 @@ class _Level(NamedTuple):
     Z : (f + 1, n) the columns, by rows; y : (n,) the response, projected and scaled likewise.
     c, w : their products with y, and the bounds on errors for `triples`.
     square : the squared length of the response before it was scaled.
-    size : the number of columns to add, at most three.
     """
 
     before: IndexArray
@@ -63,22 +61,17 @@ class _Level(NamedTuple):
     c: FloatArray
     w: FloatArray
     square: float
-    size: int
 
 
 class Enumeration(Tree):
     """The comparison of all sets. Its nodes are the tiles of columns j, for each panel of columns i.
 
     free : the features that may be added to the forced ones.
-    place : the number of columns in a set; the columns before the last three, as positions in `free`; the
-        first column of the panel; and the first column of the tile. None at the end.
+    open : whether tiles are left.
     floor : the least exact value of the sets that rounding leaves open, or 0 if it is not known.
     """
 
     _first = 1
-    place: _Place | None
-    _level: _Level | None
-    _panel: FloatArray | None
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         m = k - len(forced)
@@ -94,16 +87,16 @@ class Enumeration(Tree):
         free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
         # nearly equal columns become neighbours, and the tiles of good sets come first
         self.free = free[np.argsort(-abs(self.data.X[free] @ self.data.y), kind="stable")]
-        self.most, self._level, self._panel = min(m, len(self.free)), None, None
-        settled = self.most == 0 or value <= kernels.SLACK
-        self.place = None if settled else _first_place(min(2, self.most))
+        self.most = min(m, len(self.free))
+        self.open = self.most > 0 and value > kernels.SLACK
+        self._made: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_level": None, "_panel": None}
+        return self.__dict__ | {"_made": {}}
 
     @property
     def lower(self) -> float:
-        if self.place is not None:
+        if self.open:
             return 0.0
         return max(0.0, min(float(self.best.value[0]) - self.margin, self.floor * (1 - self.margin)))
 
@@ -112,54 +105,57 @@ class Enumeration(Tree):
         return bool(self.data.seen[0]) or self.floor < self.best.value[0] - kernels.SLACK
 
     def _advance(self, stop: float) -> bool:
-        while self.place is not None and self.nodes < stop:
-            self._examine(*self.place)
+        for place in itertools.islice(self._places(), self.nodes, None):
+            if self.nodes >= stop:
+                return False
+            self._examine(*place)
             self.best.counters[kernels.NODES] += 1
-        return self.place is None
+        self.open = False
+        return True
 
     def _settle(self) -> None:
         """Do nothing: after an interrupt no set is waiting."""
 
-    def _examine(self, size: int, before: tuple[int, ...], i: int, j: int) -> None:
-        """Compare the sets of one tile, and move to the next place."""
-        level = self._level = self._level or self._project(size, before)
-        count = len(level.Z)
-        i = max(i, int(level.size > 2))
-        stop = min(i + max(1, _PANEL // count), count) if level.size > 2 else 1
-        j = max(i, j, int(level.size > 1))
-        if self._panel is None:
-            panel = level.Z[i:stop] @ level.Z.T
-            if level.size > 2:
-                self._compare_pairs(level, panel, i)
-            self._panel = panel
-        self._compare_tile(level, self._panel, i, j)
-        if level.size > 1 and j + _ROWS < count:
-            self.place = size, before, i, j + _ROWS
-            return
-        self._panel = None
-        if level.size > 2 and stop < count:
-            self.place = size, before, stop, stop
-            return
-        self._level, following = None, _next_set(before, len(self.free) - 3)
-        if following is not None:
-            self.place = size, following, 0, 0
-        else:
-            self.place = _first_place(size + 1) if size < self.most else None
+    def _places(self) -> Iterator[tuple[tuple[int, ...], range, int]]:
+        """Yield the tiles: the columns before the last three, by their positions in `free`, panel and tile.
 
-    def _project(self, size: int, before: tuple[int, ...]) -> _Level:
-        """Project the columns that follow the columns `before` off these; sets have `size` columns."""
+        Of sets of two columns, the first of three is column 0.
+        """
+        for size in range(min(2, self.most), self.most + self.open):
+            for before in itertools.combinations(range(len(self.free) - 3), max(0, size - 3)):
+                count = len(self.free) - (before[-1] if before else -1)
+                height = max(1, _PANEL // count)
+                panels = [range(i, min(i + height, count)) for i in range(1, count, height)]
+                for panel in panels if size > 2 else [range(1)]:
+                    tiles = range(max(1, panel.start), count, _ROWS) if size > 1 else [0]
+                    yield from ((before, panel, j) for j in tiles)
+
+    def _examine(self, before: tuple[int, ...], panel: range, j: int) -> None:
+        """Compare the sets of one tile."""
+        if self._made.get("before") != before:
+            self._made = {"before": before, "level": self._project(before)}
+        level = self._made["level"]
+        if level.square <= kernels.SLACK:
+            return
+        if self._made.get("panel") != panel:
+            products = level.Z[panel.start : panel.stop] @ level.Z.T
+            if panel.start > 0:
+                self._compare_pairs(level, products, panel.start)
+            self._made |= {"products": products, "panel": panel}
+        self._compare_tile(level, self._made["products"], panel.start, j)
+
+    def _project(self, before: tuple[int, ...]) -> _Level:
+        """Project the columns that follow the columns `before` off these."""
         data, features, chosen = self.data, self.free, self.free[list(before)]
         if before:
             copies = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy())
             data = self._project_off(copies, self.start.forced, chosen)
             features = features[before[-1] + 1 :]
-            features = features[data.X[features].any(axis=1)]
         square, unit, own = float(data.y @ data.y), data.exact.unit, data.own
         length = math.sqrt(square) or 1.0
         Z, y = np.vstack([np.zeros(len(data.y)), data.X[features]]), data.y / length
         w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] / length + unit.root) / 3)
-        most = min(3, size, len(features)) if square > kernels.SLACK else 0
-        return _Level(chosen, np.append(-1, features), Z, y, Z @ y, w, square, most)
+        return _Level(chosen, np.append(-1, features), Z, y, Z @ y, w, square)
 
     def _project_off(
         self, data: kernels.SubsetData, fixed: IndexArray, chosen: IndexArray
@@ -184,11 +180,11 @@ class Enumeration(Tree):
 
     def _goal(self, level: _Level) -> float:
         """Return the share of ‖y‖² by which a set of the level must reduce it, to be better than the best."""
-        return min(1.0, 1 - (float(self.best.value[0]) - kernels.SLACK) / (level.square or 1.0))
+        return min(1.0, 1 - (float(self.best.value[0]) - kernels.SLACK) / level.square)
 
     def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
         """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
-        rows = level.Z[j : j + _ROWS] if level.size > 1 else level.Z[:1]
+        rows = level.Z[j : j + _ROWS if j else 1]
         need, count = self._goal(level), len(level.Z)
         found: dict[int, IndexArray] = {}
 
@@ -206,7 +202,7 @@ class Enumeration(Tree):
         with workers(6.0 * len(panel) * len(rows) * (count - j)) as threads:
             spread_chunks(compare, count - j, _WIDTH, threads)
         sets = np.concatenate([found[start] for start in sorted(found)])
-        self._compare(level, sets[:, 3 - level.size :])
+        self._compare(level, sets[:, (i == 0) + (j == 0) :])
 
     def _compare_pairs(self, level: _Level, panel: FloatArray, i: int) -> None:
         """Compare the sets with a nearly dependent pair (a, b), where a is in the panel and a < b."""
@@ -272,17 +268,3 @@ def _third(level: _Level, w: float, g: FloatArray, c: float, e: FloatArray, need
     rho, c_e, N, a = level.Z @ e, e @ level.y, need - c * c, level.c - c * g
     f = (N * rho - 2 * c_e * a) * rho + (c_e**2 - N) * (1 - g**2) + a**2
     return np.flatnonzero(f > -BOUND * (2 * w + level.w))
-
-
-def _first_place(size: int) -> _Place:
-    """Return the first place of the sets of this size."""
-    return size, tuple(range(size - 3)), 0, 0
-
-
-def _next_set(places: tuple[int, ...], stop: int) -> tuple[int, ...] | None:
-    """Return the next increasing tuple of places before `stop`, in lexicographic order, or None."""
-    for t in reversed(range(len(places))):
-        first = places[t] + 1
-        if first + len(places) - t <= stop:
-            return *places[:t], *range(first, first + len(places) - t)
-    return None
