@@ -22,6 +22,8 @@ if importlib.util.find_spec("torch") is None:
         "docs/guide/networks.md",
         "docs/networks-tables.md",
     ]
+if importlib.util.find_spec("chaospy") is None:
+    collect_ignore_glob += ["docs/guide/chaos.md"]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}
