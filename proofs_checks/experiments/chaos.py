@@ -70,7 +70,6 @@ BASE, OURS = "LassoLarsCV", "OLS, CV"
 # name ↦ the estimator for paths of at most k terms
 METHODS: dict[str, Any] = {
     BASE: lambda k: LassoLarsCV(fit_intercept=False),
-    "LassoLarsCV, 10 folds": lambda k: LassoLarsCV(fit_intercept=False, cv=10),
     OURS: lambda k: OLSSelector("cv", cv=10, max_features=k, fit_intercept=False),
     "OMP, CV": lambda k: OMPSelector("cv", cv=10, max_features=k, fit_intercept=False),
     "OLS, LOO": lambda k: OLSRegressor("loo", max_nonzero_coefs=k, fit_intercept=False),
@@ -88,11 +87,16 @@ def exponents(d: int, p: int, q: float) -> Any:
     return np.array(sorted(found, key=sum))
 
 
-def columns(U: Any, alpha: Any) -> Any:
-    """Return the products (n, P) of Legendre polynomials of variance 1 for the rows of U (n, d)."""
-    p = int(alpha.max(initial=0))
-    single = legvander(U, p) * np.sqrt(2 * np.arange(p + 1) + 1)
-    return reduce(np.multiply, (single[:, j, alpha[:, j]] for j in range(U.shape[1])))
+def polynomials(U: Any, p: int) -> Any:
+    """Return the Legendre polynomials (p + 1, d, n) of degrees 0, …, p, of each input of U (n, d)."""
+    return np.moveaxis(legvander(U.T, p), 2, 0)
+
+
+def columns(single: Any, alpha: Any) -> Any:
+    """Return the products (n, P) with degrees α (P, d) of such polynomials, scaled to variance 1."""
+    ones = np.ones(single.shape[2])
+    terms = [reduce(np.multiply, (single[k, j] for j, k in enumerate(a) if k), ones) for a in alpha]
+    return np.transpose(np.sqrt(np.prod(2 * alpha + 1, axis=1))[:, None] * np.reshape(terms, (-1, len(ones))))
 
 
 def run(name: str, n: int, seed: int) -> tuple[str, int, int, dict[str, float]]:
@@ -100,13 +104,13 @@ def run(name: str, n: int, seed: int) -> tuple[str, int, int, dict[str, float]]:
     warnings.simplefilter("ignore")  # the longest path was chosen, and the like
     (f, d, q, degrees), errors, choices = FUNCTIONS[name], dict[str, float](), list[tuple[float, float]]()
     U, V = (np.random.default_rng(s).uniform(-1, 1, (m, d)) for s, m in ((seed, n), (10**6, TEST)))
-    truth = f(V)
+    truth, (ours, others) = f(V), (polynomials(W, degrees[-1]) for W in (U, V))
     for p in degrees:
-        A = columns(U, alpha := exponents(d, p, q))
+        A = columns(ours, alpha := exponents(d, p, q))
         for method in METHODS if p == degrees[1] else (BASE, OURS):
             model = METHODS[method](min(n // 2, len(alpha))).fit(A, f(U))
             S = np.flatnonzero(model.coef_)
-            distance = np.linalg.norm(truth - columns(V, alpha[S]) @ model.coef_[S])
+            distance = np.linalg.norm(truth - columns(others, alpha[S]) @ model.coef_[S])
             error = float(f"{distance / np.linalg.norm(truth - truth.mean()):.4g}")
             errors[method if p == degrees[1] else f"{method}, p = {p}"] = error
             if method == OURS:
