@@ -55,7 +55,7 @@ def test_each_size_is_that_of_n_fits(options, weight, form):
 @pytest.mark.parametrize(("cls", "options"), SELECTORS, ids=str)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["", "weighted"])
 def test_the_rule_loo_scores_each_model_of_a_selector(cls, options, weight):
-    """Also models that are not nested, groups, and forced features; two outputs have the mean error."""
+    """The models are nested or not; there are groups and forced features; two outputs have the mean error."""
     found = cls("loo", max_features=6 if "groups" not in options else 3, **options).fit(X, y, weight)
     w, m = np.ones(24) if weight is None else weight, int(found.fit_intercept)
     want = [by_refits(found.at(k).selected_, w, m)[1] for k in found.sizes_]

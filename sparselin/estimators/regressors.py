@@ -11,15 +11,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
 import sparselin as sl
-from sparselin.estimators._common import (
-    FitTask,
-    Observations,
-    TakesSparse,
-    paths_of_targets,
-    set_model,
-    warn_if_short,
-    with_callbacks,
-)
+from sparselin.estimators import _common
+from sparselin.estimators._common import FitTask, Observations, TakesSparse
 from sparselin.problem import Problem
 from sparselin.results import SelectionPath
 from sparselin.results.base import dense
@@ -41,7 +34,7 @@ class _PathRegressor(  # type: ignore[misc]
     def _path(self, problem: Problem, k: int, **options: Any) -> SelectionPath:
         """Return the path of at most k features. The options hold the keyword `callback`."""
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @_common.with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
@@ -54,15 +47,12 @@ class _PathRegressor(  # type: ignore[misc]
         k = self._longest(data)
         parts = k if data.outputs == 1 else data.outputs
         task = FitTask.of_fit(self, data.X, data.y, data.weight, parts)
-        paths = paths_of_targets(self, data, k, task, self._path)
+        paths = _common.paths_of_targets(self, data, k, task, self._path)
         counts = [len(path) for path in paths]
         self.leave_one_out_: Any = None
         if self.n_nonzero_coefs == "loo":
-            targets = np.atleast_2d(data.y.T)
-            errors = [
-                sl.leave_one_out(data.X, y, path, sample_weight=data.weight)
-                for y, path in zip(targets, paths, strict=True)
-            ]
+            pairs = zip(np.atleast_2d(data.y.T), paths, strict=True)
+            errors = [sl.leave_one_out(data.X, y, path, sample_weight=data.weight) for y, path in pairs]
             counts = [error.best_corrected for error in errors]
             self.leave_one_out_ = errors[0] if data.outputs == 1 else errors
         self._set(data, paths, counts, k)
@@ -86,12 +76,13 @@ class _PathRegressor(  # type: ignore[misc]
         """Set the fitted attributes to those of the models with the given numbers of features."""
         models = list(zip(paths, counts, strict=True))
         coef = [dense(path.coef_at(t), path.support[:t], data.X.shape[1]) for path, t in models]
-        set_model(self, data, np.stack(coef), np.array([path.intercept_path[t] for path, t in models]))
+        intercept = np.array([path.intercept_path[t] for path, t in models])
+        _common.set_model(self, data, np.stack(coef), intercept)
         single = data.outputs == 1
         self.path_: Any = paths[0] if single else paths
         self.n_iter_: Any = counts[0] if single else counts
         if self.leave_one_out_ is None:
-            warn_if_short(data, counts, [path.status for path in paths], k)
+            _common.warn_if_short(data, counts, [path.status for path in paths], k)
 
 
 class OLSRegressor(_PathRegressor):
@@ -107,7 +98,7 @@ class OLSRegressor(_PathRegressor):
         least one. "loo" takes the number with the least corrected leave-one-out error
         (`sparselin.leave_one_out`), for each target by itself. This error takes the features as given, so it
         chooses too many of them if there are many more columns than rows (docs/guide/chaos.md); "cv" of
-        `OLSSelector` repeats the selection.
+        `OLSSelector` repeats the selection. A row is left out with its whole weight.
     max_nonzero_coefs : the largest number of features that "loo" compares; by default half the number of rows
         with positive weight, less one row if there is an intercept. It is used with "loo" only.
     fit_intercept : whether the model has an unpenalised intercept.
