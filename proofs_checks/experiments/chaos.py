@@ -133,7 +133,7 @@ def table(record: dict[str, Any]) -> list[str]:
         found = [ratios(draws) for draws in sizes.values()]
         found.append({key: np.concatenate([at[key] for at in found]) for key in found[0]})
         for n, at in zip([*sizes, "all"], found, strict=True):
-            means = " | ".join(f"{gmean(values):.2f}" for values in at.values())
+            means = " | ".join(f"{gmean(values):.3g}" for values in at.values())
             lost = " ".join(map(str, np.flatnonzero(at[OURS] > 1))) or "none"
             lines.append(f"| {name} | {n} | {means} | {lost if n != 'all' else ''} |")
     return lines
