@@ -151,7 +151,8 @@ def chaos(quick: bool, output: Path, jobs: int) -> None:
     for name, n, i, errors in run_jobs(iter(tasks), jobs):
         record[name][str(n)][i] = errors
     click.echo("\n".join(table(record)))
-    output.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+    lines = ",\n".join(f'"{name}": {json.dumps(found)}' for name, found in record.items())
+    output.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
