@@ -24,6 +24,8 @@ if importlib.util.find_spec("torch") is None:
     ]
 if importlib.util.find_spec("pysindy") is None:
     collect_ignore_glob += ["sparselin/estimators/sindy.py", "docs/guide/sindy.md", "docs/upstream/pysindy*"]
+if importlib.util.find_spec("chaospy") is None:
+    collect_ignore_glob += ["docs/guide/chaos.md"]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}

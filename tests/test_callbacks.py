@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparselin as sl
-from sparselin.estimators import BestSubsetRegressor, OMPSelector
+from sparselin.estimators import BestSubsetRegressor, OLSRegressor, OMPSelector, SequentialLassoRegressor
 
 reason = "callbacks came with scikit-learn 1.9"
 pytestmark = pytest.mark.skipif(find_spec("sklearn.callback") is None, reason=reason)
@@ -105,6 +105,20 @@ def test_callbacks_of_a_fit_in_one_piece(rng):
     model = BestSubsetRegressor(3).set_callbacks(watch).fit(X, y, sample_weight=np.ones(60))
     assert watch.begun == ["setup", "fit"]
     assert watch.seen == [("fit", model.result_.support.tolist(), 60)]
+    several = Watch()
+    BestSubsetRegressor(3).set_callbacks(several).fit(X, np.column_stack([y, -y]))
+    assert several.begun.count("target") == several.ended.count("target") == 2
+
+
+@pytest.mark.parametrize("cls", [OLSRegressor, SequentialLassoRegressor])
+def test_callbacks_of_regressors_on_a_path(rng, cls):
+    X, y = data(rng)
+    watch = Watch(stop=3)
+    model = cls(5).set_callbacks(watch).fit(X, y)
+    assert (model.n_iter_, watch.begun) == (3, ["setup", "fit", *["pick"] * 3])
+    assert [k for _, k in watch.seen] == [1, 2, 3, 3]
+    near(model.coef_, cls(3).fit(X, y).coef_)
+    assert cls("loo").set_callbacks(Watch(stop=2)).fit(X, np.column_stack([y, -y])).n_iter_ == [2, 2]
 
 
 @pytest.mark.parametrize("name", ["OrthogonalMatchingPursuit", "LassoLars"])

@@ -46,6 +46,11 @@ def test_what_the_scripts_say(found):
     assert len(names) == 11  # with all their dummies
     rules = found["plot_choosing_k"]
     assert (rules["by_ebic"].k_, rules["by_errors"].k_) == (5, 3)
+    chaos = found["plot_chaos"]
+    at, errors, estimates = chaos["best"], chaos["errors"], chaos["estimates"]
+    assert (chaos["degrees"][at], [chaos["found"][rule][at].k_ for rule in errors]) == (20, [30, 99])
+    assert errors["cv"][at][30] < 0.8 * errors["loo"][at][99]
+    assert min(estimates["loo"][-1]) < 0.3 * min(estimates["cv"][-1])
     subsets = found["plot_subsets"]
     greedy, swapped, best = subsets["squares"].values()
     for name, terms in (("Lorenz", [2, 3, 2]), ("Hopf", [4, 4]), ("Burgers", [2])):

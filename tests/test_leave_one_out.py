@@ -7,12 +7,21 @@ import pytest
 import scipy.sparse
 
 import sparselin as sl
+from sparselin.estimators import BestSubsetSelector, LassoSelector, OLSSelector, OMPSelector
 
 OPTIONS = [{"intercept": True, "standardize": True}, {}, {"intercept": True, "forced": (5, 3)}]
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((24, 6)) * RNG.uniform(0.1, 10, 6) + RNG.normal(size=6)
 X, y = (a.astype(np.float32).astype(float) for a in (X, X[:, 0] - X[:, 1] + RNG.standard_normal(24) + 3))
 WEIGHT = RNG.integers(0, 4, 24) * RNG.uniform(1, 2, 24)
+
+SELECTORS = [
+    (OMPSelector, {"standardize": True}),
+    (OMPSelector, {"groups": [0, 0, 1, 1, 2, 2]}),
+    (OLSSelector, {"forced": (5, 3), "fit_intercept": False}),
+    (LassoSelector, {}),
+    (BestSubsetSelector, {}),
+]
 
 
 def by_refits(support, w, m):
@@ -36,11 +45,33 @@ def test_each_size_is_that_of_n_fits(options, weight, form):
     found = sl.leave_one_out(form(X), y, path, sample_weight=weight)
     w, f = np.ones(24) if weight is None else weight, len(options.get("forced", ()))
     expected = np.array([by_refits(path.support[:t], w, int("intercept" in options)) for t in range(7)])
-    np.testing.assert_allclose(np.transpose([found.error, found.corrected]), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.transpose([found.error, found.corrected]), expected, rtol=1e-10)
     np.testing.assert_allclose(found.r2, 1 - found.error / found.error[0])
     assert (found.best, found.best_corrected) == tuple(f + expected[f:].argmin(axis=0))
     drawn = [line.get_ydata() for line in sl.plots.show(found).lines]
     np.testing.assert_array_equal(drawn, [found.error, found.corrected])
+
+
+@pytest.mark.parametrize(("cls", "options"), SELECTORS, ids=str)
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["", "weighted"])
+def test_the_rule_loo_scores_each_model_of_a_selector(cls, options, weight):
+    """The models are nested or not; there are groups and forced features; two outputs have the mean error."""
+    found = cls("loo", max_features=6 if "groups" not in options else 3, **options).fit(X, y, weight)
+    w, m = np.ones(24) if weight is None else weight, int(found.fit_intercept)
+    want = [by_refits(found.at(k).selected_, w, m)[1] for k in found.sizes_]
+    np.testing.assert_allclose(found.scores_, want, rtol=1e-10)
+    assert found.k_ == found.sizes_[np.argmin(want)]
+    if cls is OMPSelector:
+        both = cls("loo", max_features=3, **options).fit(X, np.column_stack([y, y]), weight)
+        np.testing.assert_allclose(both.scores_, found.scores_[: len(both.scores_)], rtol=1e-9)
+
+
+def test_the_rule_loo_is_for_least_squares():
+    for options in ({"loss": "poisson"}, {"positive": True}):
+        with pytest.raises(ValueError, match="'loo' needs loss='squared' and positive=False"):
+            OMPSelector("loo", **options).fit(X, np.abs(y).round())
+    heavy = OLSSelector("loo").fit(X, y, WEIGHT / 1e3)  # few rows count, whatever their weights sum to
+    assert heavy.sizes_[-1] == min(6, np.count_nonzero(WEIGHT) // 2 - 1)
 
 
 def test_a_row_that_determines_its_own_fit_makes_the_error_infinite():

@@ -35,6 +35,9 @@ OTHERWISE = (
     estimators.BestSubsetRegressor(),
     estimators.BestSubsetRegressor(1, ridge=0.5, box="proved", standardize=True, fit_intercept=False),
     estimators.BestSubsetSelector(2, ridge=0.5),
+    estimators.OLSRegressor(),
+    estimators.SequentialLassoRegressor(1, fit_intercept=False),
+    estimators.LassoSelector("loo"),
     estimators.SequentialLassoSelector(loss="poisson", forced=(0,)),
 )
 

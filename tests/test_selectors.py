@@ -286,7 +286,7 @@ def test_sizes_are_refused():
     refused("=11 is more than .* n_features=10", 11)
     refused("n_features_to_select must be at least 1", 0)
     refused(r"in \(0, 1\]; got 1.5", 1.5)
-    refused("'auto', 'aic', 'bic', 'ebic', 'cv', 'cv_1se'", "best")
+    refused("'auto', 'aic', 'bic', 'ebic', 'loo', 'cv', 'cv_1se'", "best")
     refused("two rules for one number", "bic", tol=0.1)
     refused("forced features count in n_features_to_select: got 2 of them and 1", 1, forced=(0, 1))
     refused(r"max_features must be in 5\.\.10", 5, max_features=3)

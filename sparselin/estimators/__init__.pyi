@@ -24,6 +24,10 @@ from .network_lassonet import LassoNetRegressorCV as LassoNetRegressorCV
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 
+# on the features of a path
+from .regressors import OLSRegressor as OLSRegressor
+from .regressors import SequentialLassoRegressor as SequentialLassoRegressor
+
 # selectors
 from .selectors import DiverseSelector as DiverseSelector
 from .selectors import LassoSelector as LassoSelector

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray, Names
+from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import check_count, check_flag, to_array
 
 try:
@@ -32,6 +33,9 @@ except ImportError:  # before scikit-learn 1.9
 
 
 Split = tuple[IndexArray, IndexArray]
+
+# the statuses that are no failure although the path is shorter than requested
+_WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
 
 
 class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
@@ -160,6 +164,11 @@ class Observations:
         return float(len(self.y) if self.weight is None else self.weight.sum(dtype=np.float64))
 
     @property
+    def positive_rows(self) -> int:
+        """The number of rows with a positive weight."""
+        return len(self.y) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @property
     def outputs(self) -> int:
         """The number of columns of y."""
         return 1 if self.y.ndim == 1 else self.y.shape[1]
@@ -194,6 +203,45 @@ def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: F
     estimator.coef_ = coef[0] if len(coef) == 1 else coef
     intercept = intercept[0] if data.y.ndim == 1 else intercept
     estimator.intercept_ = intercept if estimator.fit_intercept else 0.0
+
+
+def model_attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
+    """Return the attributes that the estimator would have if the path of one target ended at this point."""
+    intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
+    return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
+
+
+def paths_of_targets(
+    estimator: Any, data: Observations, k: int, task: FitTask, method: Callable[..., SelectionPath]
+) -> list[SelectionPath]:
+    """Run a method with at most k features on each target, and report each feature to the callbacks.
+
+    method : a function of a `Problem`, k and the keyword `callback`.
+    """
+    attributes = functools.partial(model_attributes, estimator) if data.outputs == 1 else None
+    paths = []
+    for target, subtask in data.targets(task, k):
+        with subtask.steps("pick", k, attributes) as callback:
+            paths.append(method(target.problem(), k, callback=callback))
+    return paths
+
+
+def warn_if_short(
+    data: Observations, counts: list[int], statuses: Sequence[Status], k: int, tol: float | None = None
+) -> None:
+    """Warn if the path of a target ended before it had k features or, if `tol` is given, before ‖r‖² ≤ tol.
+
+    counts, statuses : the number of features and the status of each path.
+    """
+    wanted = [i for i, t in enumerate(counts) if t < k or tol is not None]
+    short = [i for i in wanted if statuses[i] not in _WELL]
+    if short:
+        i = short[0]
+        where = "" if data.y.ndim == 1 else f" for {len(short)} of {len(counts)} targets, the first {i}"
+        why = "no features are left" if statuses[i] is Status.COMPLETED else statuses[i].message
+        goal = f"of {k} requested" if tol is None else f"and ‖r‖² above tol={tol:g}"
+        message = f"the path ended with {counts[i]} features {goal}{where}: {why}"
+        warnings.warn(message, RuntimeWarning, stacklevel=5)
 
 
 def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:

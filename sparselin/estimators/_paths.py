@@ -259,6 +259,25 @@ def _models_of_loss(f: int, rank: int, path: GeneralizedPath) -> list[LinearFit]
     return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
 
 
+def corrected_errors(task: Task, models: list[LinearFit]) -> FloatArray:
+    """Return the corrected leave-one-out errors (m,) of least squares on the features of each model.
+
+    They are means over the columns of y. If the features of a model are the first features of the next model,
+    one QR factorisation serves both (`sparselin.leave_one_out`).
+    """
+    errors = np.zeros(len(models))
+    for y in np.atleast_2d(task.y.T):
+        problem = dataclasses.replace(task, y=y, standardize=False).problem()
+        last: IndexArray | None = None
+        for i, model in reversed(list(enumerate(models))):
+            S = model.features
+            if last is None or not np.array_equal(S, last[: len(S)]):
+                last, path = S, refit(problem, S)
+                found = sl.leave_one_out(task.X, y, path, sample_weight=task.weight).corrected
+            errors[i] += found[len(S)] / task.outputs
+    return errors
+
+
 class Sets:
     """A list of subsets with f + 1, f + 2, … units, and of their models, to which subsets can be added.
 

@@ -30,6 +30,7 @@ from sparselin.results.base import dense
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 
 CRITERIA = ("aic", "bic", "ebic")
+LEAVE_ONE_OUT = "loo"
 CROSS_VALIDATED = ("cv", "cv_1se")
 
 
@@ -39,7 +40,8 @@ class SizeRequest(NamedTuple):
     most : the length at which the path ends.
     tol : the path also ends once ‖r‖ ≤ tol·‖r_0‖, where r is the residual, and r_0 the residual without
         features; None if there is no such bound.
-    rule : the rule that chooses the number along the path, from CRITERIA or CROSS_VALIDATED; or None.
+    rule : the rule that chooses the number along the path, from CRITERIA or CROSS_VALIDATED, or
+        LEAVE_ONE_OUT; or None.
     k : the number of units if there is no rule.
     """
 
@@ -248,8 +250,9 @@ class PathSelector(  # type: ignore[misc]
         tol = None if self.tol is None else validation.check_level(self.tol, "tol")
         rule, folds, k = None, [], p
         if isinstance(given, str):
-            if given not in ("auto", *CRITERIA, *CROSS_VALIDATED):
-                known = ", ".join(map(repr, ("auto", *CRITERIA, *CROSS_VALIDATED)))
+            rules = ("auto", *CRITERIA, LEAVE_ONE_OUT, *CROSS_VALIDATED)
+            if given not in rules:
+                known = ", ".join(map(repr, rules))
                 raise ValueError(
                     f"n_features_to_select must be an integer, a share or one of {known}; got {given!r}"
                 )
@@ -262,6 +265,8 @@ class PathSelector(  # type: ignore[misc]
             of = "n_features" if task.groups is None else "n_groups"
             k = _common.number_to_select(given, p, of)
             k = max(k, f) if isinstance(given, float | np.floating) else k
+        if rule == LEAVE_ONE_OUT and (task.loss != "squared" or getattr(self, "positive", False)):
+            raise ValueError("'loo' needs loss='squared' and positive=False: it is for least squares only")
         if params and rule not in CROSS_VALIDATED and not get_config()["enable_metadata_routing"]:
             raise ValueError(
                 f"fit takes {', '.join(params)} only if n_features_to_select is 'cv' or 'cv_1se'"
@@ -271,7 +276,8 @@ class PathSelector(  # type: ignore[misc]
         most = k
         if rule is not None:
             folds = self._folds(task, params) if rule in CROSS_VALIDATED else []
-            rows = min((len(train) for train, _ in folds), default=int(task.total))
+            total = task.positive_rows if rule == LEAVE_ONE_OUT else int(task.total)
+            rows = min((len(train) for train, _ in folds), default=total)
             most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
         if self.max_features is not None:
             least = 1 if isinstance(given, str) else k
@@ -302,6 +308,9 @@ class PathSelector(  # type: ignore[misc]
             found = _cross_validate(bare, task, folds, f + len(models) - 1)
             self.cross_validation_, self.scores_ = found, found.error
             return (found.best if request.rule == "cv" else found.chosen) - f
+        if request.rule == LEAVE_ONE_OUT:
+            self.scores_ = _paths.corrected_errors(task, models)
+            return int(np.argmin(self.scores_))
         variance = self.noise_variance
         if variance is not None:
             variance = validation.check_real(variance, "noise_variance", lambda v: v > 0, "positive")

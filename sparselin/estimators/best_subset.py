@@ -7,7 +7,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearModel
 
@@ -35,7 +35,7 @@ def _warn(found: BestSubset, size: str) -> None:
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ignore[misc]
+class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel):  # type: ignore[misc]
     """A linear model on the best subset of at most k features (`sparselin.best_subset`).
 
         min {‖y − b₀ − Xβ‖² + ridge·‖β‖² : at most k nonzeros in β, low ≤ β ≤ high}
@@ -65,12 +65,14 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
 
     Attributes
     ----------
-    coef_, intercept_ : (d,) the coefficients in the units and the dtype of X, and the intercept.
-    result_ : the `BestSubset`, with the proved lower bound and perhaps a certificate. If the search was
-        stopped, `sparselin.resume_subset(model.result_)` continues it.
+    coef_, intercept_ : (d,) or (n_targets, d) the coefficients in the units and the dtype of X, and the
+        intercepts.
+    result_ : the `BestSubset`, with the proved lower bound and perhaps a certificate; a list if there are
+        several targets. If the search was stopped, `sparselin.resume_subset(model.result_)` continues it.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
-    X is made dense.
+    X is made dense. If y has several columns, each target has its own subset and its own `time_limit`; for
+    callbacks each target is a task.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -94,26 +96,33 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the best subset for X (n, d), an array, a sparse matrix or a frame, and y (n,).
+        """Find the best subset for X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, q).
 
         sample_weight : (n,) weights of the squared residuals, or None.
 
         Returns the estimator. Raises ValueError or TypeError if the data or parameters are invalid. Warns
         (`ConvergenceWarning`) if the subset is not proved to be the best.
         """
-        data = Observations.of_fit(self, X, y, sample_weight)
+        data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         data = dataclasses.replace(data, standardize=bool(self.standardize))
-        task, k = FitTask.of_fit(self, X, y, data.weight, 0), self.n_nonzero_coefs
+        parts, k = (0 if data.outputs == 1 else data.outputs), self.n_nonzero_coefs
+        task = FitTask.of_fit(self, X, y, data.weight, parts)
         if k is None:
             units = data.X.shape[1] if self.groups is None else len(np.unique(self.groups))
             k = min(max(1, units // 10), 10)
-        self.result_ = sl.best_subset(
-            data.problem(), k, ridge=self.ridge, box=self.box, groups=self.groups, positive=self.positive,
-            forced=self.forced, hierarchy=self.hierarchy, gap=self.gap, time_limit=self.time_limit,
-        )  # fmt: skip
-        _warn(self.result_, f"at most {k} features" if self.groups is None else f"at most {k} groups")
-        coef = self.result_.dense_coef()[None]
-        set_model(self, data, coef, np.array([self.result_.intercept], coef.dtype))
+        results = [
+            sl.best_subset(
+                target.problem(), k, ridge=self.ridge, box=self.box, groups=self.groups,
+                positive=self.positive, forced=self.forced, hierarchy=self.hierarchy, gap=self.gap,
+                time_limit=self.time_limit,
+            )
+            for target, _ in data.targets(task, 0)
+        ]  # fmt: skip
+        for result in results:
+            _warn(result, f"at most {k} features" if self.groups is None else f"at most {k} groups")
+        self.result_ = results[0] if data.outputs == 1 else results
+        coef = np.stack([result.dense_coef() for result in results])
+        set_model(self, data, coef, np.array([result.intercept for result in results], coef.dtype))
         task.end({})
         return self
 

@@ -17,10 +17,7 @@ from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import workers
-from sparselin.results import FloatArray, SelectionPath, Status
-
-# the statuses that are no failure although the path is shorter than requested
-_WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
+from sparselin.results import FloatArray, Status
 
 
 class _TargetFits(NamedTuple):
@@ -191,12 +188,6 @@ def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
     estimator.n_iter_ = fits.n_iter[0] if len(fits.n_iter) == 1 else fits.n_iter
 
 
-def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
-    """Return the attributes that the estimator would have if the path of one target ended at this point."""
-    intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
-    return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
-
-
 def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
     """Select features for each target: k features, or features until the residual has ‖r‖² ≤ tol."""
     X, d, N = data.X, data.X.shape[1], data.outputs
@@ -205,33 +196,12 @@ def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, 
     if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX is faster
         fits = _by_gram(data, k, level)
     else:
-        fits = _one_by_one(estimator, data, k, level, task)
-    wanted = [i for i, t in enumerate(fits.n_iter) if t < k or tol is not None]
-    short = [i for i in wanted if fits.status[i] not in _WELL]
-    if short:
-        i = short[0]
-        where = "" if data.y.ndim == 1 else f" for {len(short)} of {N} targets, the first {i}"
-        why = "no features are left" if fits.status[i] is Status.COMPLETED else fits.status[i].message
-        goal = f"of {k} requested" if tol is None else f"and ‖r‖² above tol={tol:g}"
-        message = f"the path ended with {fits.n_iter[i]} features {goal}{where}: {why}"
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        paths = _common.paths_of_targets(estimator, data, k, task, partial(omp, residual=level))
+        coef = np.stack([path.dense_coef() for path in paths])
+        intercept = np.array([path.intercept_path[-1] for path in paths])
+        fits = _TargetFits(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
+    _common.warn_if_short(data, fits.n_iter, fits.status, k, tol)
     return fits
-
-
-def _one_by_one(
-    estimator: Any, data: Observations, k: int, level: float | None, task: FitTask
-) -> _TargetFits:
-    """Run `omp` on each target."""
-    paths = []
-    for target, subtask in data.targets(task, k):
-        problem = target.problem()
-        with subtask.steps(
-            "pick", k, partial(_attributes, estimator) if data.outputs == 1 else None
-        ) as callback:
-            paths.append(omp(problem, k, residual=level, callback=callback))
-    coef = np.stack([path.dense_coef() for path in paths])
-    intercept = np.array([path.intercept_path[-1] for path in paths])
-    return _TargetFits(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
 
 
 def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
@@ -249,7 +219,7 @@ def _score_fold(
     estimator: Any, data: Observations, fold: Split, k: int, task: FitTask, i: int
 ) -> tuple[FloatArray, Status]:
     """Return the mean squared errors on the test rows with 1, 2, … features, and the status of the path."""
-    subtask, attributes = task.subtask("fold", k, i), partial(_attributes, estimator)
+    subtask, attributes = task.subtask("fold", k, i), partial(_common.model_attributes, estimator)
     with subtask.steps("pick", k, attributes) as callback:
         path = omp(data.rows(fold[0]).problem(), k, callback=callback)
     subtask.end(partial(attributes, path))

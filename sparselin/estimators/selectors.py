@@ -48,6 +48,10 @@ class OMPSelector(PathSelector):
             criterion is −∞, with a warning if this model is chosen; it is +∞ if the model has no degree of
             freedom left. For other losses the deviance, which is −2·log-likelihood up to a constant, replaces
             nq·ln(RSS/(nq));
+        "loo" : the least corrected leave-one-out error (`sparselin.leave_one_out`) of least squares on the
+            features; with several outputs its mean. It needs the squared loss. It takes the features of each
+            model as given, and does not repeat the selection, so with many more features than rows it
+            chooses too many; "cv" does not;
         "cv" : the least mean squared error, or mean deviance, in cross-validation with one path for each
             fold; "cv_1se" : the fewest features with an error within one standard error of the least
             (Breiman, Friedman, Olshen and Stone, 1984);
@@ -73,7 +77,7 @@ class OMPSelector(PathSelector):
     positive : whether the coefficients must be ≥ 0, except those of forced features, as in `sparselin.omp`.
         It needs the squared loss, one output and no `groups`.
     max_features : the length of the longest path. By default it is the number or fraction that
-        `n_features_to_select` gives, or with `tol` all features. For criteria and cross-validation the
+        `n_features_to_select` gives, or with `tol` all features. For the other rules the
         default is 30 in addition to the forced features, but less than half the number of (training) rows.
     cv : the number of folds or a splitter, as in scikit-learn. A number means stratified folds for classes;
         each class should then occur at least as often as there are folds. If the path of a fold ends early,
