@@ -183,9 +183,7 @@ def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
 def to_array(data: Any, name: str) -> Any:
     """Convert a list, an array, a frame or a Series to an array of its own dtype."""
     if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
-        raise TypeError(
-            f"{name} must be an array, not a LinearOperator. Pass {name} @ np.eye({name}.shape[1])"
-        )
+        raise TypeError(f"{name} must be an array, no LinearOperator. Pass {name} @ np.eye({name}.shape[1])")
     if type(data).__name__ == "LazyFrame":
         raise TypeError(f"{name} must be an array or a frame, not a LazyFrame. Pass {name}.collect()")
     try:

@@ -90,16 +90,13 @@ def _fill(terms, i, j, g, c, w, need, worst):
 @inner(**VECTORIZED, **NUMPY)
 def _count(t0, t1, t2, t3, g, a, squares, L, terms):
     """Return the number of columns l ≥ low for which a pair of one of four columns j and l is reported."""
-    g0, n0, c0, k0, e0 = terms[0, 0], terms[0, 1], terms[0, 2], terms[0, 3], terms[0, 4]
-    g1, n1, c1, k1, e1 = terms[1, 0], terms[1, 1], terms[1, 2], terms[1, 3], terms[1, 4]
-    g2, n2, c2, k2, e2 = terms[2, 0], terms[2, 1], terms[2, 2], terms[2, 3], terms[2, 4]
-    g3, n3, c3, k3, e3 = terms[3, 0], terms[3, 1], terms[3, 2], terms[3, 3], terms[3, 4]
     hits = 0
     for l in range(a.size):
-        r0, r1, r2, r3 = t0[l] - g0 * g[l], t1[l] - g1 * g[l], t2[l] - g2 * g[l], t3[l] - g3 * g[l]
-        f0 = (n0 * r0 - c0 * a[l]) * r0 + k0 * L[l] + squares[l]
-        f1 = (n1 * r1 - c1 * a[l]) * r1 + k1 * L[l] + squares[l]
-        f2 = (n2 * r2 - c2 * a[l]) * r2 + k2 * L[l] + squares[l]
-        f3 = (n3 * r3 - c3 * a[l]) * r3 + k3 * L[l] + squares[l]
-        hits += (f0 > e0) | (f1 > e1) | (f2 > e2) | (f3 > e3)
+        r0, r1 = t0[l] - terms[0, 0] * g[l], t1[l] - terms[1, 0] * g[l]
+        r2, r3 = t2[l] - terms[2, 0] * g[l], t3[l] - terms[3, 0] * g[l]
+        f0 = (terms[0, 1] * r0 - terms[0, 2] * a[l]) * r0 + terms[0, 3] * L[l] + squares[l]
+        f1 = (terms[1, 1] * r1 - terms[1, 2] * a[l]) * r1 + terms[1, 3] * L[l] + squares[l]
+        f2 = (terms[2, 1] * r2 - terms[2, 2] * a[l]) * r2 + terms[2, 3] * L[l] + squares[l]
+        f3 = (terms[3, 1] * r3 - terms[3, 2] * a[l]) * r3 + terms[3, 3] * L[l] + squares[l]
+        hits += (f0 > terms[0, 4]) | (f1 > terms[1, 4]) | (f2 > terms[2, 4]) | (f3 > terms[3, 4])
     return hits

@@ -162,9 +162,8 @@ def are_integers(values: Any, count: int) -> bool:
 
 
 def are_features(J: Any, d: int) -> bool:
-    return (
-        type(J) is tuple and are_integers(J, len(J)) and len(set(J)) == len(J) and all(0 <= j < d for j in J)
-    )
+    distinct = type(J) is tuple and are_integers(J, len(J)) and len(set(J)) == len(J)
+    return distinct and all(0 <= j < d for j in J)
 
 
 def are_fractions(values: Any, count: int) -> bool:

@@ -27,12 +27,10 @@ class SubsetProof:
     `sparselin.certificates.subsets` defines the cases, vectors, stages and heights of such a certificate.
     """
 
-    def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, weights: FloatArray) -> None:
+    def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, w: FloatArray) -> None:
         self.given = given = certificate
         d, scale = X.shape[1], certificate.scale
-        self.objective = ExactObjective(
-            X, y, weights, intercept=given.intercept, ridge=given.ridge, scale=scale
-        )
+        self.objective = ExactObjective(X, y, w, intercept=given.intercept, ridge=given.ridge, scale=scale)
         self.labels = np.arange(d) if given.groups is None else given.groups
         self.members = [np.flatnonzero(self.labels == unit).tolist() for unit in range(unit_count(given))]
         self.pairs = np.array(given.hierarchy, np.intp).reshape(-1, 2).T

@@ -458,9 +458,7 @@ def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: s
         )
     weight = task.weight
     if weight is not None and not (weight[train].any() and weight[test].any()):
-        raise ValueError(
-            f"all training rows or all test rows of {where} have sample_weight zero; shuffle the rows"
-        )
+        raise ValueError(f"all training or all test rows of {where} have sample_weight zero; shuffle rows")
     y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
     if np.all(y == y[0]):
         raise ValueError(

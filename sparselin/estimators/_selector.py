@@ -268,9 +268,7 @@ class PathSelector(  # type: ignore[misc]
         if rule == LEAVE_ONE_OUT and (task.loss != "squared" or getattr(self, "positive", False)):
             raise ValueError("'loo' needs loss='squared' and positive=False: it is for least squares only")
         if params and rule not in CROSS_VALIDATED and not get_config()["enable_metadata_routing"]:
-            raise ValueError(
-                f"fit takes {', '.join(params)} only if n_features_to_select is 'cv' or 'cv_1se'"
-            )
+            raise ValueError(f"fit takes {', '.join(params)} only if n_features_to_select='cv' or 'cv_1se'")
         if k < f:
             raise ValueError(f"forced features count in n_features_to_select: got {f} of them and {k}")
         most = k

@@ -114,9 +114,7 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
         parts = self.max_iter if data.y.ndim == 1 else data.outputs
         task = FitTask.of_fit(self, data.X, data.y, data.weight, parts)
         paths = _fit_targets(self, data, self.alpha, task, self.fit_path)
-        bad = [
-            i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
-        ]
+        bad = [i for i, one in enumerate(paths) if one.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)]
         if bad:
             path = paths[bad[0]]
             of = "" if data.y.ndim == 1 else f" for {len(bad)} of {len(paths)} targets, the first {bad[0]}"

@@ -20,9 +20,7 @@ from sparselin.validation import check_count
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class _PathRegressor(  # type: ignore[misc]
-    TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel, metaclass=abc.ABCMeta
-):
+class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel):  # type: ignore[misc]
     """A linear model on the first k features of a path, one path for each target."""
 
     n_nonzero_coefs: int | str | None = None

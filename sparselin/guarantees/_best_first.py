@@ -433,10 +433,8 @@ class BestFirst:
             rest = status if self.given.hierarchy.pairs else Status.NO_CORRELATION  # others may need too many
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else rest
         half = scaled.half
-        candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
-        return Found(
-            support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
-        )
+        starts = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
+        return Found(support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, starts)
 
     def _order(self) -> IndexArray:
         """Return the features of the best set, ordered by orthogonal least squares on this set.

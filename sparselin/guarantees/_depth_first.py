@@ -165,7 +165,7 @@ class Tree:
                 if watch.stops(self.nodes, self.support, *bounds):
                     return Status.STOPPED
         except KeyboardInterrupt:
-            self._settle()
+            self._advance(0)  # compares a set that may still be waiting
             return Status.STOPPED
 
     def _advance(self, stop: float) -> bool:
@@ -174,10 +174,6 @@ class Tree:
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
         return True
-
-    def _settle(self) -> None:
-        """Compare a set that may still be waiting after an interrupt."""
-        kernels.renew(self.data, self.stack, self.best)
 
     @property
     def nodes(self) -> int:

@@ -113,9 +113,6 @@ class Enumeration(Tree):
         self.open = False
         return True
 
-    def _settle(self) -> None:
-        """Do nothing: after an interrupt no set is waiting."""
-
     def _places(self) -> Iterator[tuple[tuple[int, ...], range, int]]:
         """Yield the tiles: the columns before the last three, by their positions in `free`, panel and tile.
 
@@ -157,21 +154,19 @@ class Enumeration(Tree):
         w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] / length + unit.root) / 3)
         return _Level(chosen, np.append(-1, features), Z, y, Z @ y, w, square)
 
-    def _project_off(
-        self, data: kernels.SubsetData, fixed: IndexArray, chosen: IndexArray
-    ) -> kernels.SubsetData:
-        """Project the data, which are projected off `fixed` before, off the chosen columns, one by one.
+    def _project_off(self, data: kernels.SubsetData, fixed: IndexArray, J: IndexArray) -> kernels.SubsetData:
+        """Project the data, which are projected off `fixed` before, off the columns J, one by one.
 
         Columns that lose many digits in a step, or whose span is open, are computed again exactly.
         """
-        for t in range(len(chosen)):
-            members = kernels.project_all(data, chosen[t : t + 1])
+        for t in range(len(J)):
+            members = kernels.project_all(data, J[t : t + 1])
             lost = (data.own[:-1] > _ROUGH) | ((data.own[:-1] == 0) & bool(data.seen[0]))
             data.seen[0] = 0
             volume = data.volume + float(data.exact.volumes[members].sum())
             data = data._replace(fixed=data.fixed + len(members), volume=volume)
             for j in np.flatnonzero(lost):
-                e = self._direction(np.append(fixed, chosen[: t + 1]), int(j))
+                e = self._direction(np.append(fixed, J[: t + 1]), int(j))
                 if e is not None:
                     data.X[j], data.own[j] = e, e.any()
                 elif data.own[j] == 0:

@@ -227,9 +227,8 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
 
 def _count(d: int, u: int, k: int) -> int:
     """Count the pairs (L, A) of disjoint sets of d columns with L ⊆ U and 2 ≤ |A| ≤ k, where |U| = u."""
-    return sum(
-        math.comb(u, l) * math.comb(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1)
-    )
+    choose = math.comb
+    return sum(choose(u, l) * choose(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1))
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:

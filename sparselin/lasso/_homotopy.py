@@ -293,9 +293,7 @@ class Homotopy(Segment):
             after, slope = self.slope(), self.direction
             slack = dict(zip(self.qr.index, slope.x_error + 4 * EPS * np.abs(slope.x), strict=True))
             v = {j: (self.sign[j] * start.get(j, 0), self.sign[j] * after[j]) for j in entered}
-            step = {
-                j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= slack[j]
-            }
+            step = {j: old / (old - new) if new < 0 else 1 for j, (old, new) in v.items() if new <= slack[j]}
             if not step:
                 return
             first = min(step, key=lambda j: (step[j], j))

@@ -87,13 +87,11 @@ class LassoNetSettings:
 
     def _pairs(self) -> dict[str, Any]:
         """Return the settings that are pairs, after checking them."""
-        rates, patience = _pair(self.learning_rate, "learning_rate"), _pair(self.patience, "patience")
+        pair, patience = _pair(self.learning_rate, "learning_rate"), _pair(self.patience, "patience")
         dense, path = _pair(self.epochs, "epochs")
         why, never = ": only the dense network can have 0, if it is trained already", ": None disables it"
         return {
-            "learning_rate": tuple(
-                check_real(x, "learning_rate", lambda x: x > 0, "positive") for x in rates
-            ),
+            "learning_rate": tuple(check_real(x, "learning_rate", lambda x: x > 0, "positive") for x in pair),
             "epochs": (check_count(dense, "epochs", 0), check_count(path, "epochs", 1, why=why)),
             "patience": tuple(x if x is None else check_count(x, "patience", 1, why=never) for x in patience),
         }

@@ -32,9 +32,7 @@ class Status(enum.Enum):
 
     COMPLETED = "completed as requested"
     TOLERANCE = "the residual norm or deviance is within `tol` or `residual`; decrease that limit to continue"
-    EXACT_FIT = (
-        "the residual is zero to rounding: the model fits y exactly, so there is nothing left to explain"
-    )
+    EXACT_FIT = "the residual is zero to rounding: the model fits y exactly, so nothing is left to explain"
     NO_CORRELATION = (
         "no column reduces the residual: to rounding it is orthogonal to all columns (with nonnegative "
         "coefficients: no column has a positive correlation with it)"

@@ -156,9 +156,8 @@ class Inference(FittedPath):
 
     def _table(self) -> Table:
         shown = [None if np.isnan(v).all() else v for v in (self.step_bounds, self.spacing_bounds)]
-        steps = [
-            "leaves" if out else p for out, p in zip(self.leaves, digits_of(self.step_bounds), strict=True)
-        ]
+        digits = digits_of(self.step_bounds)
+        steps = ["leaves" if out else p for out, p in zip(self.leaves, digits, strict=True)]
         ends = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
         columns = (
             Column("index", None, self.support),

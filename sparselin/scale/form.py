@@ -100,9 +100,7 @@ def chunk_of(raw: Any) -> Chunk:
 def _vector(values: Any, name: str, rows: int) -> FloatArray:
     vector = np.asarray(values)
     if vector.shape != (rows,) or vector.dtype.kind not in "biuf":
-        raise BadChunkData(
-            f"must have {rows} real numbers as {name}; got shape {vector.shape}, {vector.dtype}"
-        )
+        raise BadChunkData(f"must have {rows} real numbers as {name}; got {vector.shape}, {vector.dtype}")
     return vector
 
 
