@@ -121,7 +121,7 @@ def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=_with_noise(fit, rng.standard_normal(n), 1.0), k=k)
 
 
-def formulas(seed: int, n: int, d: int, k: int, r2: float = 0.95) -> SimpleNamespace:
+def formulas(seed: int, n: int, d: int, k: int, r2: float = 0.96) -> SimpleNamespace:
     """Generate centred features from 10 positive primaries, as SISSO does, and y from k of them plus noise.
 
     The first features are the primaries, x², √x, 1/x, ln x, e⁻ˣ, and products, quotients, sums and distances

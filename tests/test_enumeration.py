@@ -11,6 +11,7 @@ import sparselin as sl
 from sparselin._kernels import triples as kernels
 from sparselin.guarantees import _dependence, _enumeration
 from sparselin.guarantees import best_subset as module
+from sparselin.guarantees._depth_first import Tree
 from sparselin.parallel import threads
 from sparselin.problem.errors import eps_of
 
@@ -126,7 +127,7 @@ def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
         forced = rng.permutation(30)[: int(rng.integers(0, k + 1))].tolist()
         found = sl.best_subset(X, y, k, forced=forced, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "_MANY", 99)
+            patch.setattr(module, "Enumeration", Tree)
             other = sl.best_subset(X, y, k, forced=forced, **options)
         assert found.optimal
         assert other.optimal

@@ -29,7 +29,7 @@ def _warn(found: BestSubset, size: str) -> None:
     if found.status in _UNPROVED:
         message = (
             f"the subset of {size} is not proved to be the best ({found.status.message}; gap "
-            f"{found.gap:.2%}); increase time_limit, or pass a larger ridge"
+            f"{found.gap:.2%}); a larger ridge, fewer features or more time would help"
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
@@ -47,7 +47,8 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
     ----------
     n_nonzero_coefs : the largest number k of features, forced ones included; with `groups`, the largest
         number of groups. By default it is a tenth of the features (or groups), but at least 1 and at most 10,
-        because the time is exponential in k in the worst case.
+        because the time is exponential in k in the worst case. Messages call it k. For the rule "loo" see
+        `OLSRegressor`, and for cross-validation `BestSubsetSelector`.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. It is not multiplied by n; the intercept is not penalised.
     box : None; a number M for |β_j| ≤ M; an array (d,) of such numbers; an array (d, 2) of bounds low_j ≤ 0
         and high_j ≥ 0; or "proved" for derived bounds that do not change the problem.

@@ -69,7 +69,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
     def __init__(self, k: Any = 5, options: Any = None, normalize_columns: bool = False,
                  verbose: bool = False, **more: Any) -> None:  # fmt: skip
         if more:
-            raise TypeError(f"no {', '.join(more)}: no constraints across equations, each is fitted alone")
+            raise TypeError(f"no {', '.join(more)}: k gives the terms; no constraints tie equations together")
         super().__init__(normalize_columns=normalize_columns, unbias=False)
         self.k, self.options, self.verbose = k, options, verbose
 
@@ -99,7 +99,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
 
     def _solve(self, x: Any, y: Any, k: int) -> Any:
         """Return the result with k terms, and the coefficients (d,) with 0, …, k terms."""
-        path = self._method(x, y, k, **(self.options or {}))
+        path = self._method(x, y, k, intercept=False, **(self.options or {}))
         return path, np.pad(dense(path.coef_path, path.support, x.shape[1]), ((1, 0), (0, 0)))
 
 
@@ -152,7 +152,7 @@ class BestSubsetOptimizer(OLSOptimizer):
     """
 
     def _solve(self, x: Any, y: Any, k: int) -> Any:
-        found = sl.best_subset(x, y, range(min(k, 1), k + 1), **(self.options or {}))
+        found = sl.best_subset(x, y, range(min(k, 1), k + 1), intercept=False, **(self.options or {}))
         if found.status is sl.Status.STOPPED:
             raise KeyboardInterrupt
         return found, [np.zeros(x.shape[1]), *(best.dense_coef() for best in found.by_size or [found])]

@@ -2,8 +2,8 @@
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
 is used for least squares without a ridge, a box, groups or a hierarchy if there are few features, few
-subsets, or n ≤ d, so that the objective has no curvature in some direction. With n ≤ d and hundreds of
-features it would only compare all sets, and `_enumeration` does this faster. The best-first search
+subsets, or n ≤ d, so that the objective has no curvature in some direction. With n ≤ d, and few
+features to find or hundreds to choose from, `_enumeration` compares all sets. The best-first search
 (`_best_first`) has better bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other
 problems.
 """
@@ -31,8 +31,8 @@ from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_flag, check_level, to_array, to_numeric
 
-# The depth-first search is used up to this number of features, or of subsets. With n ≤ d and more than _MANY
-# features all sets are compared (`make bench ARGS="--case enumeration"`).
+# The depth-first search is used up to this number of features, or of subsets. With n ≤ d, all sets are
+# compared if at most three features are to be found, or if there are more than _MANY.
 _FEW, _SUBSETS = 80, 3e9
 _MANY = 500
 
@@ -77,7 +77,7 @@ def best_subset(
     some thousand features. For n ≤ d without a ridge or a box, the search compares subsets one by one. This
     takes little time for k ≤ 5 and d = 200, and some minutes for k = 3 and d = 20,000. In the worst case the
     time is exponential in k. The memory is that of X, plus d² numbers if d ≤ 2n; for few features k·d²
-    numbers; for n ≤ d and more than 500 features some copies of X, and 160 MB. The result is deterministic
+    numbers; for n ≤ d and hundreds of features some copies of X, and 160 MB. The result is deterministic
     unless there is a time limit.
 
     Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
@@ -283,7 +283,7 @@ def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictio
     left, free = k - len(forced), given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
-        many = given.n_features > _MANY and given.kind != "gram" and given.n <= given.n_features
+        many = given.kind != "gram" and given.n <= given.n_features and (left <= 3 or free > _MANY)
         return (Enumeration if many else Tree)(centre(given.in_double()), k, forced)
     return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
 
