@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,6 +39,15 @@ def test_the_number_of_blas_threads_is_put_back():
     assert blas_threads() == before
     with threadpool_limits(1), threads.workers(1e12) as count:
         assert count == 1
+
+
+@pytest.mark.parametrize(("numbers", "expected"), [((2, 1, 2), 2), ((1, 1), 1), ((), 2)])
+def test_a_library_with_one_thread_does_not_count(numbers, expected, monkeypatch):
+    """SCS, which cvxpy loads, brings a BLAS that always uses one thread."""
+    libraries = SimpleNamespace(lib_controllers=[SimpleNamespace(num_threads=n) for n in numbers])
+    monkeypatch.setattr(threads, "_controller", lambda: libraries)
+    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 2)
+    assert threads.thread_count() == expected
 
 
 def test_calls_from_several_threads_at_once():

@@ -93,9 +93,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count() -> int:
-    """Return the number of threads that BLAS may use now, but at most the number that Numba may use."""
+    """Return the most threads that a BLAS library may use now, but at most the number that Numba may use.
+
+    It is not the least number, because some packages bring a BLAS that always uses one thread. An example is
+    SCS, which cvxpy loads.
+    """
     blas = (int(library.num_threads) for library in _controller().lib_controllers)
-    return max(1, min([int(numba.config.NUMBA_NUM_THREADS), *blas]))
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    return max(1, min(most, max(blas, default=most)))
 
 
 @contextlib.contextmanager
