@@ -423,7 +423,7 @@ def test_the_memory_of_this_machine_is_known():
 def test_a_dense_design_whose_gram_matrix_would_not_fit_is_refused(monkeypatch, rng):
     monkeypatch.setattr("sparselin.problem.memory.available", lambda: 1e6)
     X = rng.normal(size=(3, 500))
-    for call in (lambda: sl.sparse_eigenvalues(X, 2), lambda: sl.best_subset(X, X[:, 0], 2)):
+    for call in (lambda: sl.sparse_eigenvalues(X, 2), lambda: sl.best_subset(X, X[:, 0], 4)):
         refuses("500, 500", call, error=MemoryError)
 
 
