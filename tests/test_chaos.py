@@ -27,7 +27,7 @@ def drawn(name, p, n, seed=0):
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize(("name", "p"), [("Ishigami", 10), ("Sobol g", 8), ("borehole", 3)])
 def test_chaospy_takes_our_estimators(name, p):
-    """Its basis has the same columns; each estimator, with its own k, gives the polynomial of its model."""
+    """The basis of chaospy has our columns, and each estimator gives the polynomial of its model."""
     chaospy = pytest.importorskip("chaospy")
     U, y, A = drawn(name, p, 100)
     _, d, q, _ = chaos.FUNCTIONS[name]

@@ -211,6 +211,23 @@ def test_a_flood_of_equal_sets_proves_nothing(cold, monkeypatch, rng):
     assert (found.status, found.lower_bound) == (sl.Status.BEYOND_PRECISION, 0)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_an_exact_fit_at_the_start_ends_the_search(k, rng):
+    X = rng.standard_normal((25, 30))
+    found = sl.best_subset(X, X[:, 3 : 3 + k] @ np.arange(1, k + 1), k)
+    assert (found.nodes, found.optimal, sorted(found.support.tolist())) == (0, True, [*range(3, 3 + k)])
+
+
+def test_columns_with_a_range_beyond_the_floats(cold, rng):
+    """Their integers have more than 1,024 bits, so that only quotients of shifted integers are floats."""
+    X = np.exp(-rng.uniform(0, 700, (12, 14)))
+    X[0], X[1] = 1.0, 1e-305
+    X[:, 2], X[:, 4] = X[:, 0] + X[:, 1], X[:, 3] * 3.3
+    e = _dependence.exact_residual(X[:, :2], X[:, 2])
+    assert np.isfinite(e).all()
+    judge(X, rng.standard_normal(12), 3, False)
+
+
 def test_weights_leave_sums_open(cold, rng):
     """The products with √weight are rounded, so that a + b is no longer the sum of the columns."""
     X = sums(rng, 14, 15)
@@ -285,7 +302,7 @@ def test_the_kernel_reports_each_better_set_once(rng):
 
 
 def test_the_bound_on_residuals_of_nearly_dependent_columns(rng):
-    """It is below the exact residual, and where the longest float is longer than float64 near it."""
+    """The bound is below the exact residual, and near it where the longest float is longer than float64."""
     X, y = rng.uniform(0.1, 0.2, (30, 40)), rng.standard_normal(30)
     y /= 2 * np.linalg.norm(y)
     A = np.stack([X[:, [2 * i, 2 * i + 1]] for i in range(20)])

@@ -82,7 +82,8 @@ def exact_residual(A: FloatArray, b: FloatArray) -> FloatArray:
     assert solution is not None, "a Gram matrix is semidefinite"
     z, t = solution
     rest = t * last - sum((share * x for share, x in zip(z, columns, strict=True)), 0 * last)
-    return np.asarray(np.ldexp([value / t for value in rest], whole.exponents[-1]))
+    shift = max(0, int(abs(rest).max()).bit_length() - t.bit_length())  # the quotients may exceed all floats
+    return np.asarray(np.ldexp([value / (t << shift) for value in rest], whole.exponents[-1] + shift))
 
 
 @np.errstate(divide="ignore", invalid="ignore")

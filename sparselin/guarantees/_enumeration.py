@@ -74,8 +74,7 @@ class Enumeration(Tree):
     _first = 1
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        m = k - len(forced)
-        self.problem, self.start = problem, Start(problem, k, forced)
+        self.problem, self.start, m = problem, Start(problem, k, forced), k - len(forced)
         self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
         self.data = self._project_off(project_data(self.start, forced[:0]), forced[:0], forced)
         value = min(self.start.value, float(self.data.y @ self.data.y))
@@ -105,7 +104,7 @@ class Enumeration(Tree):
         return bool(self.data.seen[0]) or self.floor < self.best.value[0] - kernels.SLACK
 
     def _advance(self, stop: float) -> bool:
-        for place in itertools.islice(self._places(), self.nodes, None):
+        for place in itertools.islice(self._places() if self.open else (), self.nodes, None):
             if self.nodes >= stop:
                 return False
             self._examine(*place)
@@ -118,7 +117,7 @@ class Enumeration(Tree):
 
         Of sets of two columns, the first of three is column 0.
         """
-        for size in range(min(2, self.most), self.most + self.open):
+        for size in range(min(2, self.most), self.most + 1):
             for before in itertools.combinations(range(len(self.free) - 3), max(0, size - 3)):
                 count = len(self.free) - (before[-1] if before else -1)
                 height = max(1, _PANEL // count)
