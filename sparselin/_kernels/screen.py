@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot
+from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, subtract
 
 LARGEST = 32767
 CHUNK = 1024  # the products that are summed in single precision before their sum is added in double precision
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
 _MASK = np.iinfo(np.int64).max  # all bits except the sign
-_FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
+_FINITE = {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
+_MOST = 64  # the most columns compared in float64
 
 
 @inner(**_FINITE)
@@ -136,76 +137,198 @@ def products_by_columns(copy, x, z, start, stop):
 
 
 class ScreenedDesign(NamedTuple):
-    """The design, and error bounds for products with its 16-bit copy, X_j ≈ unit_j·q_j.
+    """The design, its 16-bit copy X_j ≈ unit_j·q_j, and error bounds for products with the copy.
 
     Attributes
     ----------
-    X, scale : (n, d) and (d,): the columns of the design are scale_j·X_j.
+    X, copy : the design without scales and its copy, (n, d) if `by_rows`, otherwise transposed, (d, n).
+    scale : (d,) the columns of the design are scale_j·X_j.
     unit, norms : (d,) the units of the copy, and the norms of the columns of the design.
     error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, including all rounding.
-    candidates : workspace for the columns that are compared.
     """
 
     X: NDArray[np.float64]
+    copy: NDArray[np.int16]
+    by_rows: bool
     scale: NDArray[np.floating]
     unit: NDArray[np.float64]
     norms: NDArray[np.float64]
     error: NDArray[np.float64]
-    candidates: NDArray[np.intp]
+
+
+class Levels(NamedTuple):
+    """The numbers that bound rounding errors, and the norm at which picks end.
+
+    correlation, unit, power : the error of ⟨X_j, r⟩ is at most (correlation + unit·κ^power)·‖X_j‖‖y‖, where
+        the condition number κ is that of `ThinQR.kappa`.
+    y_norm : ‖y‖.
+    dependent : the number `unit` of `ThinQR`, which decides whether a column is dependent.
+    floor : features stop being added once the norm of the residual is at most this.
+    """
+
+    correlation: float
+    unit: float
+    power: int
+    y_norm: float
+    dependent: float
+    floor: float
+
+
+class Growth(NamedTuple):
+    """The arrays of a selection to which picks are added.
+
+    Attributes
+    ----------
+    Qt, R, norms, inverse : the arrays of a `ThinQR`.
+    r : (n,) the residual, which is updated.
+    out : (d,) whether a column may not be picked.
+    """
+
+    Qt: NDArray[np.float64]
+    R: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    r: NDArray[np.float64]
+    out: NDArray[np.bool_]
+
+
+@inner(**_FINITE)
+def _top(x):
+    """Return the largest entry of x, or 0 if no entry is positive."""
+    top = 0.0
+    for j in range(x.size):
+        top = max(top, x[j])
+    return top
 
 
 @inner()
-def find_candidates(screen, z, slack, out):
-    """Find the columns, except `out`, that may have the largest or second largest |c_j|, c = Xᵀr.
+def find_candidates(screen, z, slack, out, candidates):
+    """Find the columns that may have the largest or second largest |c_j|, c = Xᵀr, except those in `out`.
 
-    The columns are written into `screen.candidates`. Returns their number, or −1 if there are too many. The
-    copy of column X_j is unit_j·q_j with integers q_j. Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j
-    differs from c_j/‖r‖ by at most error_j + slack·‖X_j‖.
+    The columns are written into `candidates`. Returns their number, or −1 if there are too many. Given are
+    the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most error_j + slack·‖X_j‖.
     """
-    low, width = np.empty(z.size), np.empty(z.size)
-    for j in range(z.size):
-        width[j] = screen.error[j] + slack * screen.norms[j]
-        low[j] = screen.unit[j] * abs(z[j]) - width[j]
-    for j in out:
-        low[j] = -np.inf
-    first = second = 0.0
-    for j in range(z.size):
-        if low[j] > second:
-            second = min(low[j], first)
-            first = max(low[j], first)
-    count = 0
-    for j in range(z.size):
+    unit, error, norms, d = screen.unit, screen.error, screen.norms, z.size
+    low, width = np.empty(d), np.empty(d)
+    for j in range(d):
+        width[j] = error[j] + slack * norms[j]
+        low[j] = unit[j] * abs(z[j]) - width[j]
+    for j in range(d):
+        if out[j]:
+            low[j] = -np.inf
+    first, best = _top(low), 0
+    while best < d - 1 and low[best] != first:
+        best += 1
+    kept = low[best]
+    low[best] = -np.inf
+    second, count = _top(low), 0
+    low[best] = kept
+    for j in range(d):
         if low[j] + 2 * width[j] >= second:
-            if count == screen.candidates.size:
+            if count == candidates.size:
                 return -1
-            screen.candidates[count] = j
+            candidates[count] = j
             count += 1
     return count
 
 
-@kernel()
-def certain_pick(screen, z, r, slack, out):
-    """Find the column j with the largest |c_j|, c = Xᵀr, except the columns `out`.
+@inner()
+def _read(screen, j, column):
+    """Write column j of the design into `column`."""
+    X, scale = screen.X, screen.scale[j]
+    if screen.by_rows:
+        for i in range(column.size):
+            column[i] = X[i, j] * scale
+    else:
+        for i in range(column.size):
+            column[i] = X[j, i] * scale
+
+
+@inner()
+def _search(screen, z, r, slack, out):
+    """Find the column j, not in `out`, with the largest |c_j|, c = Xᵀr.
 
     Returns j, |c_j| and its relative distance to the next largest value, or j = −1 if j is not certain. j is
     certain if no other column may have a larger value, given that each c_j has an error of slack·‖r‖‖X_j‖.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
     error = slack * math.sqrt(dot(r, r))
-    best, top, second = -1, 0.0, 0.0
-    count = find_candidates(screen, z, slack, out)
+    candidates, column = np.empty(_MOST, np.intp), np.empty(r.size)
+    count = find_candidates(screen, z, slack, out, candidates)
     value = np.empty(max(count, 0))
+    best, top, second = -1, 0.0, 0.0
     for l in range(count):
-        j = screen.candidates[l]
-        value[l] = abs(screen.scale[j] * dot(screen.X[:, j], r))
+        _read(screen, candidates[l], column)
+        value[l] = abs(dot(column, r))
         if value[l] > top:
             best, top, second = l, value[l], top
         elif value[l] > second:
             second = value[l]
-    low = top - error * screen.norms[screen.candidates[best]] if best >= 0 else 0.0
+    low = top - error * screen.norms[candidates[best]] if best >= 0 else 0.0
     if low <= 0:
         return -1, 0.0, 0.0
     for l in range(count):
-        if l != best and value[l] + error * screen.norms[screen.candidates[l]] >= low:
+        if l != best and value[l] + error * screen.norms[candidates[l]] >= low:
             return -1, 0.0, 0.0
-    return screen.candidates[best], top, (top - second) / top
+    return candidates[best], top, (top - second) / top
+
+
+@kernel()
+def certain_pick(screen, z, growth, t, levels):
+    """Return the results of `_search` for a selection of t columns, whose products with the copy are z."""
+    return _search(screen, z, growth.r, _slack(growth, t, levels), growth.out)
+
+
+@inner()
+def _slack(growth, t, levels):
+    """Return the bound on the error of ⟨X_j, r⟩, relative to ‖X_j‖‖r‖, for a selection of t columns."""
+    square = 0.0
+    for s in range(t):
+        square += growth.inverse[s]
+    kappa = max(1.0, math.sqrt(square)) ** levels.power
+    r_norm = math.sqrt(dot(growth.r, growth.r))
+    return (levels.correlation + levels.unit * kappa) * levels.y_norm / r_norm
+
+
+@kernel()
+def extend(screen, growth, t, levels, picks, steps, more):
+    """Add the pick picks[0] to t selected columns, then up to picks.size − 2 further picks while certain.
+
+    Entry s of `picks` is the pick s, and the last one written is the pick that would follow, or −1 if it is
+    not certain or not needed. Row s of `steps` has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q
+    that it adds, and ‖r‖ afterwards. Returns the number of columns added: picks end if a column is in the
+    span of the columns before it, or if ‖r‖ is at most `levels.floor`. If `more` is not set, the pick that
+    follows the last one is not searched.
+    """
+    Qt, R, r = growth.Qt, growth.R, growth.r
+    x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
+    for s in range(picks.size - 1):
+        j = picks[s]
+        if t + s == r.size:
+            return s
+        q = Qt[t + s]
+        _read(screen, j, q)
+        growth.norms[t + s] = screen.norms[j]
+        orthogonalize(Qt, R, growth.norms, t + s)
+        square = inverse_column_norm(R, growth.norms, t + s)
+        if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
+            return s
+        growth.inverse[t + s], growth.out[j] = square, True
+        steps[s, 2] = dot(q, r)
+        subtract(steps[s, 2], q, r)
+        steps[s, 3] = math.sqrt(dot(r, r))
+        picks[s + 1] = -1
+        if steps[s, 3] <= max(levels.floor, 0.0) or not (more or s + 2 < picks.size):
+            return s + 1
+        for i in range(r.size):
+            x[i] = r[i] / steps[s, 3]
+        if screen.by_rows:
+            products_by_rows(screen.copy, x, z, 0, z.size)
+        else:
+            products_by_columns(screen.copy, x, z, 0, z.size)
+        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = _search(
+            screen, z, r, _slack(growth, t + s + 1, levels), growth.out
+        )
+        if picks[s + 1] < 0:
+            return s + 1
+    return picks.size - 1

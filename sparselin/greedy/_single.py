@@ -35,7 +35,6 @@ SMALL = 10**6  # the most entries of X for which single picks are as fast as blo
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.
 _LONGEST = 2**24
-_MAX_CANDIDATES = 64  # the most columns compared in float64
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
 _RUN = 64  # the most picks made in one call
 _U = eps_of(np.float32) / 2
@@ -88,31 +87,35 @@ class Screened(ByRule):
         super().__init__(selection)
         self._k, self._count, self._with_active = k, count, with_active
         self._screen = Screen(selection.problem, count)
-        self._next = self._search(selection.residual, selection.excluded)
+        self._next = self._pick(*self._search(self._growth(), self._levels(-1.0)))
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        selection, qr, r = self.selection, self.selection.qr, self.selection.residual
-        result, norm, out = AddedPicks([], [], []), selection.trail.norms[-1], list(selection.excluded)
-        for _ in range(min(limit, _RUN)):
-            added = qr.append(pick.feature)
-            # the next call tries this pick first, and then `Pursuit.step` excludes it
-            if result.picks and not added:
+        qr, small = self.selection.qr, self._screen.small
+        left = self._k - len(self.selection.trail.picks)
+        m, s = min(limit, left, _RUN), 0
+        qr.reserve(qr.size + m)
+        growth, levels = self._growth(), self._levels(floor)
+        picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
+        picks[0], stop = pick.feature, m if small else 1
+        while True:
+            here = slice(s, stop + 1)
+            count = kernels.extend(
+                self._screen.data, growth, qr.size, levels, picks[here], steps[here], small and m < left
+            )
+            qr.index += picks[s : s + count].tolist()
+            s += count
+            if s < stop or small or s == left or steps[s - 1, 3] <= floor:
                 break
-            out.append(pick.feature)
-            if added:
-                q = qr.Qt[-1]
-                projection = float(q @ r)
-                r = r - projection * q
-                norm = math.sqrt(float(r @ r))
-                result.picks.append(pick)
-                result.projections.append(projection)
-                result.norms.append(norm)
-            done = len(selection.trail.picks) + len(result.picks) == self._k or norm <= floor
-            self._next = None if done else self._search(r, out)
-            if self._next is None or not added:
+            picks[s], steps[s, 0], steps[s, 1] = self._search(growth, levels)
+            if s == m or picks[s] < 0:
                 break
-            pick = self._next
-        return result
+            stop = s + 1
+        if s == 0:
+            growth.out[pick.feature] = True
+            picks[0], steps[0, 0], steps[0, 1] = self._search(growth, levels)
+        found = [self._pick(*step) for step in zip(picks[: s + 1].tolist(), *steps[: s + 1, :2].T.tolist())]
+        self._next = found.pop()
+        return AddedPicks([pick, *found[1:]][:s], steps[:s, 2].tolist(), steps[:s, 3].tolist())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -120,19 +123,28 @@ class Screened(ByRule):
         correlate_rows(self.selection.problem, rows, W, self._count)
         return W
 
-    def _search(self, r: FloatArray, out: list[int]) -> Pick | None:
-        """Find the column not in `out` with the largest |⟨X_j, r⟩|; return None if it is not certain.
+    def _growth(self) -> kernels.Growth:
+        selection, qr = self.selection, self.selection.qr
+        out = np.zeros(selection.problem.n_features, bool)
+        out[[j for j in selection.excluded if j < len(out)]] = True
+        return kernels.Growth(*qr.arrays, selection.residual.copy(), out)
 
-        r is the residual.
-        """
-        problem, length = self.selection.problem, math.sqrt(r @ r)
+    def _levels(self, floor: float) -> kernels.Levels:
+        problem, errors = self.selection.problem, self.selection.problem.errors
+        return kernels.Levels(
+            errors.rounding(0.0), errors.unit, errors.power, problem.y_norm, self.selection.qr.unit, floor
+        )
+
+    def _search(self, growth: kernels.Growth, levels: kernels.Levels) -> tuple[int, float, float]:
+        """Find the column with the largest |⟨X_j, r⟩|, r the residual; its index is −1 if it is not certain."""
+        length = math.sqrt(growth.r @ growth.r)
         if length == 0:
-            return None
-        slack = problem.rounding(self.selection.qr.kappa) * problem.y_norm / length
-        z = self._screen.scores(r / length)
-        out = [j for j in out if j < problem.n_features]
-        best, top, margin = kernels.certain_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
-        return Pick.certain(best, top, margin, self._with_active) if best >= 0 else None
+            return -1, 0.0, 0.0
+        z = self._screen.scores(growth.r / length)
+        return kernels.certain_pick(self._screen.data, z, growth, self.selection.qr.size, levels)
+
+    def _pick(self, feature: int, lam_star: float, margin: float) -> Pick | None:
+        return Pick.certain(feature, lam_star, margin, self._with_active) if feature >= 0 else None
 
 
 def can_screen(problem: Problem) -> bool:
@@ -154,7 +166,7 @@ class Screen:
         spread(lambda a, b: copy(data, self.copy, unit, a, b), d, count)
         scale = np.ones(d) if scale is None else scale
         unit *= scale
-        self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
+        self.small, self._count, self._threads, self._alone, self._late = n * d <= SMALL, count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
         # The roundings of a term are those of x (1) and of its product (1); by rows also those in the
         # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
@@ -163,7 +175,7 @@ class Screen:
         off = unit * math.sqrt(n) / 2
         # For n ≤ 2²⁴, 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
         error = 1.001 * (off + mu / (1 - mu) * (norms + off))
-        self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
+        self.data = kernels.ScreenedDesign(data, self.copy, by_rows, scale, unit, norms, error)
 
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.

@@ -248,8 +248,13 @@ class ThinQR:
         self._fill(old)
 
     @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The arrays of Qᵀ, R, the lengths ‖X_j‖, and the squares whose sum is κ², to which kernels append."""
+        return self._Qt, self._R, self._norms, self._inverse
+
+    @property
     def _arrays(self) -> tuple[FloatArray, ...]:
-        return self._Qt, self._R, self._norms, self._inverse, self._columns
+        return *self.arrays, self._columns
 
     def _fill(self, old: tuple[FloatArray, ...]) -> None:
         """Copy the arrays `old`, of smaller capacity, into the arrays of this factorisation."""
