@@ -84,9 +84,10 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
     if len(vector) != n:
         raise ValueError(f"{name} must have {n} entries, one for each {of} of X; got {len(vector)}")
     check_finite(vector, name)
-    with np.errstate(over="ignore"):
-        vector = np.ascontiguousarray(vector, dtype)
-    check_finite(vector, name)
+    if vector.dtype != dtype or not vector.flags.c_contiguous:
+        with np.errstate(over="ignore"):
+            vector = np.ascontiguousarray(vector, dtype)
+        check_finite(vector, name)
     return vector
 
 
@@ -230,6 +231,8 @@ def check_finite(entries: Any, name: str, names: Names = None) -> None:
 
     name, names : the name of the argument, and the names of its columns.
     """
+    if entries.ndim == 1 and math.isfinite(float(np.vdot(entries, entries))):
+        return
     finite = np.isfinite(entries)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])

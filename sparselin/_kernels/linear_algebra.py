@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from sparselin._kernels import VECTORIZED, inner, kernel
 
 _TILE = 64  # rows and columns of a tile that fits into the cache
@@ -220,6 +222,26 @@ def solve_transpose(R, b):
             z[i] -= R[s, i] * z[s]
         z[i] /= R[i, i]
     return z
+
+
+@kernel(**VECTORIZED)
+def solve_prefixes(R, z, position, path):
+    """Write the solutions of R[:i, :i]·b = z[:i], i = 1, …, t, to rows of `path`, for a triangle R (t, t).
+
+    Entry l of a solution is written to column position[l]. Solution i is written to row position[i − 1], and
+    to the rows from there to the row of the next solution.
+    """
+    b = np.empty_like(z)
+    for i in range(z.size):
+        for l in range(i, -1, -1):
+            total, row, rest = z[l], R[l, l + 1 : i + 1], b[l + 1 : i + 1]
+            for s in range(rest.size):
+                total -= row[s] * rest[s]
+            b[l] = total / R[l, l]
+        stop = position[i + 1] if i + 1 < z.size else len(path)
+        for j in range(position[i], stop):
+            for l in range(i + 1):
+                path[j, position[l]] = b[l]
 
 
 @inner(**VECTORIZED)

@@ -6,9 +6,11 @@ precision of X, and these sums are added in float64.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 
 _IN_CACHE = 10**6  # entries
 _SUMS_WIDTH = 8192  # columns per strip of the moments: their sums fit into the second-level cache
@@ -130,8 +132,8 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
             target[i] = source[i] * factor
 
 
-@kernel(**VECTORIZED)
-def moments_by_rows(X, y, squares, products, start, stop):
+@inner(**VECTORIZED)
+def _moments_by_rows(X, y, squares, products, start, stop):
     """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
     for left in range(start, stop, _SUMS_WIDTH):
@@ -151,8 +153,8 @@ def moments_by_rows(X, y, squares, products, start, stop):
                 product[j] += np.float64(row[j] * y[i])
 
 
-@kernel(**VECTORIZED)
-def moments_by_columns(Xt, y, squares, products, start, stop):
+@inner(**VECTORIZED)
+def _moments_by_columns(Xt, y, squares, products, start, stop):
     """Compute ‖X_j‖² and ⟨X_j, y⟩ for the rows X_j, start..stop, of Xt = Xᵀ (d, n) in C order."""
     n = Xt.shape[1]
     for j in range(start, stop):
@@ -165,3 +167,27 @@ def moments_by_columns(Xt, y, squares, products, start, stop):
             product += x * np.float64(y[i])
         squares[j] = square
         products[j] = product
+
+
+@kernel()
+def moments(data, by_rows, y, squares, products, start, stop):
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X; `data` is X if `by_rows`, otherwise Xᵀ."""
+    if by_rows:
+        _moments_by_rows(data, y, squares, products, start, stop)
+    else:
+        _moments_by_columns(data, y, squares, products, start, stop)
+
+
+@kernel(**VECTORIZED)
+def lengths(squares, products, scale, norms, Xty):
+    """Write norms_j = scale_j·√squares_j, and Xty_j = scale_j·products_j.
+
+    Returns the least and the largest norm, and whether all squares are finite.
+    """
+    zeros, least, most = 0.0, np.inf, 0.0
+    for j in range(squares.size):
+        zeros += squares[j] * 0
+    for j in range(squares.size):
+        norms[j], Xty[j] = math.sqrt(squares[j]) * scale[j], products[j] * scale[j]
+        least, most = min(least, norms[j]), max(most, norms[j])
+    return least, most, zeros == 0

@@ -45,8 +45,8 @@ def _round(x, inverse, out):
         out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
-@kernel()
-def copy_by_rows(X, copy, unit, start, stop):
+@inner()
+def _copy_rows(X, copy, unit, start, stop):
     """Fill the columns start..stop of the 16-bit copy (n, d) of X (n, d), in C order, and their units."""
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
@@ -62,8 +62,8 @@ def copy_by_rows(X, copy, unit, start, stop):
             _round(X[i, left:right], inverse, copy[i, left:right])
 
 
-@kernel()
-def copy_by_columns(Xt, copy, unit, start, stop):
+@inner()
+def _copy_columns(Xt, copy, unit, start, stop):
     """Fill the rows start..stop of the 16-bit copy (d, n) of Xt = Xᵀ (d, n), and their units."""
     inverse = np.empty(Xt.shape[1])
     bits, tops = Xt.view(np.int64), unit.view(np.int64)
@@ -71,12 +71,31 @@ def copy_by_columns(Xt, copy, unit, start, stop):
         tops[j] = _largest(bits[j])
         top = unit[j]
         unit[j] = top / LARGEST
-        inverse[:] = LARGEST / top if top > 0 else 0.0
+        for i in range(inverse.size):
+            inverse[i] = LARGEST / top if top > 0 else 0.0
         _round(Xt[j], inverse, copy[j])
 
 
-@kernel(fastmath={"contract"})
-def products_by_rows(copy, x, z, start, stop):
+@kernel()
+def copy(screen, gamma, start, stop):
+    """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
+
+    The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
+    n ≤ 2²⁴, 0.001·off_j ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
+    """
+    if screen.by_rows:
+        _copy_rows(screen.X, screen.copy, screen.unit, start, stop)
+    else:
+        _copy_columns(screen.X, screen.copy, screen.unit, start, stop)
+    n = screen.X.shape[0 if screen.by_rows else 1]
+    for j in range(start, stop):
+        screen.unit[j] *= screen.scale[j]
+        off = screen.unit[j] * math.sqrt(n) / 2
+        screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
+
+
+@inner(fastmath={"contract"})
+def _products_by_rows(copy, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the 16-bit copy (n, d) of X.
 
     Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. If the compiler
@@ -119,8 +138,8 @@ def _dots(a, b, c, e, x):
     return sa, sb, sc, se
 
 
-@kernel()
-def products_by_columns(copy, x, z, start, stop):
+@inner()
+def _products_by_columns(copy, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (d, n).
 
     Chunks of four columns are summed in single precision, and these sums are added in double precision.
@@ -154,6 +173,15 @@ class ScreenedDesign(NamedTuple):
     unit: NDArray[np.float64]
     norms: NDArray[np.float64]
     error: NDArray[np.float64]
+
+
+@kernel()
+def products(screen, x, z, start, stop):
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy."""
+    if screen.by_rows:
+        _products_by_rows(screen.copy, x, z, start, stop)
+    else:
+        _products_by_columns(screen.copy, x, z, start, stop)
 
 
 class Levels(NamedTuple):
@@ -245,16 +273,16 @@ def _read(screen, j, column):
 
 
 @inner()
-def _search(screen, z, r, slack, out):
-    """Find the column j, not in `out`, with the largest |c_j|, c = Xᵀr.
+def _search(screen, z, growth, error):
+    """Find the column j, not in `growth.out`, with the largest |c_j|, c = Xᵀr.
 
     Returns j, |c_j| and its relative distance to the next largest value, or j = −1 if j is not certain. j is
-    certain if no other column may have a larger value, given that each c_j has an error of slack·‖r‖‖X_j‖.
+    certain if no other column may have a larger value, given that each c_j has an error of error·‖X_j‖.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
-    error = slack * math.sqrt(dot(r, r))
+    r = growth.r
     candidates, column = np.empty(_MOST, np.intp), np.empty(r.size)
-    count = find_candidates(screen, z, slack, out, candidates)
+    count = find_candidates(screen, z, error / math.sqrt(dot(r, r)), growth.out, candidates)
     value = np.empty(max(count, 0))
     best, top, second = -1, 0.0, 0.0
     for l in range(count):
@@ -273,21 +301,30 @@ def _search(screen, z, r, slack, out):
     return candidates[best], top, (top - second) / top
 
 
-@kernel()
-def certain_pick(screen, z, growth, t, levels):
-    """Return the results of `_search` for a selection of t columns, whose products with the copy are z."""
-    return _search(screen, z, growth.r, _slack(growth, t, levels), growth.out)
-
-
 @inner()
-def _slack(growth, t, levels):
-    """Return the bound on the error of ⟨X_j, r⟩, relative to ‖X_j‖‖r‖, for a selection of t columns."""
+def _error(growth, t, levels):
+    """Return the bound on the error of ⟨X_j, r⟩, relative to ‖X_j‖, for a selection of t columns."""
     square = 0.0
     for s in range(t):
         square += growth.inverse[s]
     kappa = max(1.0, math.sqrt(square)) ** levels.power
+    return (levels.correlation + levels.unit * kappa) * levels.y_norm
+
+
+@kernel()
+def certain_pick(screen, growth, t, levels, x, z, known):
+    """Return the results of `_search` for a selection of t columns.
+
+    x, z : r/‖r‖ in single precision and its products with the copy. Unless `known`, both are computed here.
+    """
     r_norm = math.sqrt(dot(growth.r, growth.r))
-    return (levels.correlation + levels.unit * kappa) * levels.y_norm / r_norm
+    if r_norm == 0:
+        return -1, 0.0, 0.0
+    if not known:
+        for i in range(x.size):
+            x[i] = growth.r[i] / r_norm
+        products(screen, x, z, 0, z.size)
+    return _search(screen, z, growth, _error(growth, t, levels))
 
 
 @kernel()
@@ -320,14 +357,8 @@ def extend(screen, growth, t, levels, picks, steps, more):
         picks[s + 1] = -1
         if steps[s, 3] <= max(levels.floor, 0.0) or not (more or s + 2 < picks.size):
             return s + 1
-        for i in range(r.size):
-            x[i] = r[i] / steps[s, 3]
-        if screen.by_rows:
-            products_by_rows(screen.copy, x, z, 0, z.size)
-        else:
-            products_by_columns(screen.copy, x, z, 0, z.size)
-        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = _search(
-            screen, z, r, _slack(growth, t + s + 1, levels), growth.out
+        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = certain_pick(
+            screen, growth, t + s + 1, levels, x, z, False
         )
         if picks[s + 1] < 0:
             return s + 1

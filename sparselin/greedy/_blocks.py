@@ -182,7 +182,7 @@ class Blocks(ByRule):
             if lengths is not None:
                 lengths.exclude(pick.feature)
             self._next = self._search()
-            return AddedPicks([], [], [])
+            return AddedPicks([], [], [], self.selection.residual)
         projections, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
@@ -195,7 +195,9 @@ class Blocks(ByRule):
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[right - 1]
         picks = [pick, *(step for step in nexts[: right - 1] if step)]
-        return AddedPicks(picks, projections[:right].tolist(), norms[:right].tolist(), self.c)
+        projections, r = projections[:right], self.selection.residual
+        r = r - projections @ qr.Qt[t:]
+        return AddedPicks(picks, projections.tolist(), norms[:right].tolist(), r, self.c)
 
     def products(self, t: int) -> FloatArray:
         return self.W[t : self.selection.qr.size]

@@ -69,17 +69,17 @@ class Nonnegative(Selection):
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)
         if not self.qr.append(pick.feature):
-            return AddedPicks([], [], [])
+            return AddedPicks([], [], [], self.residual)
         if pick.tied == (pick.feature,):  # as in `Selection._lam_star`
             pick = pick._replace(lam_star=abs(float(self.qr.R[-1, -1] * (self.qr.Qt[-1] @ r))))
         solution = self._solve(pick.feature, beta)
         if solution is None:
             self.undecided = True
-            return AddedPicks([], [], [])
+            return AddedPicks([], [], [], self.residual)
         r = self.qr.residual(self.qr.problem.y)
         self.residual = r.astype(self.problem.dtype, copy=False)
         self._solutions.append((len(self.trail.picks) + 1, list(self.qr.index), solution))
-        return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
+        return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))], self.residual)
 
     def record(self, added: AddedPicks) -> None:
         """Update the selection S and the norm of the residual after `append` has added a pick."""

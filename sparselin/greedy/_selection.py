@@ -54,6 +54,7 @@ class AddedPicks(NamedTuple):
     projections : ⟨q, r⟩ = ⟨q, y⟩ for each pick, where q is the column that the pick adds to Q, and r is the
         residual before the pick.
     norms : ‖r‖ after each pick.
+    residual : (n,) r after the last pick.
     c : the array Xᵀr after the last pick, or None if it is not known. The selection keeps this array and does
         not copy it.
     """
@@ -61,6 +62,7 @@ class AddedPicks(NamedTuple):
     picks: list[Pick]
     projections: list[float]
     norms: list[float]
+    residual: FloatArray
     c: FloatArray | None = None
 
 
@@ -120,10 +122,10 @@ class Selection:
         If the column is in the span of the selected columns, nothing is added, and the result has no picks.
         """
         if not self.qr.append(pick.feature):
-            return AddedPicks([], [], [])
+            return AddedPicks([], [], [], self.residual)
         projection = float(self.qr.Qt[-1] @ self.residual)
         r = self.residual - projection * self.qr.Qt[-1]
-        return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))])
+        return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))], r)
 
     def add(self, pick: Pick) -> bool:
         """Add the column of `pick` to the selected columns S; return whether it was outside the span of S.
@@ -151,12 +153,11 @@ class Selection:
 
     def record(self, added: AddedPicks) -> None:
         """Update the selection, the residual r, ‖r‖ and Xᵀr after picks were added to the factorisation."""
-        picks, projections, norms, self._c = added
+        picks, projections, norms, self.residual, self._c = added
         self._basis.extend(range(len(self.trail.picks), len(self.trail.picks) + len(picks)))
         self.trail.add(picks, norms)
         self.excluded.extend(pick.feature for pick in picks)
         self.projections.extend(projections)
-        self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
         """Exclude column j from later picks, because it was found to depend on the selected columns.
@@ -213,10 +214,12 @@ class Selection:
         accurate, because rounding leaves a small part of r in the span of X_S, and this part does not affect
         ⟨q, r⟩.
         """
-        lam_star = np.array([pick.lam_star for pick in self.trail.picks])
-        alone = [self.trail.picks[i].tied == (self.trail.picks[i].feature,) for i in self._basis]
-        index = np.array(self._basis, np.intp)[alone]
-        lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.projections))[alone]
+        picks = self.trail.picks
+        lam_star = np.array([pick.lam_star for pick in picks])
+        lengths = self.qr.R.diagonal().tolist()
+        for i, rho, projection in zip(self._basis, lengths, self.projections, strict=True):
+            if picks[i].tied == (picks[i].feature,):
+                lam_star[i] = abs(rho * projection)
         return lam_star
 
     def _coef_path(self) -> FloatArray:
@@ -263,6 +266,8 @@ def floor_of(data: Problem, total_norm: float, tol: float | None, residual: floa
     The path stops once this norm is at most the larger one of tol·total_norm and `residual`. The threshold
     allows for the rounding error of the computed norm. It is −1 if neither argument was given.
     """
+    if tol is None and residual is None:
+        return -1.0
     level = -1.0 if tol is None else check_tolerance(tol) * total_norm
     level = level if residual is None else max(level, check_level(residual, "residual"))
     return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))

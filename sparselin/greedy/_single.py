@@ -85,37 +85,40 @@ class Screened(ByRule):
 
     def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
         super().__init__(selection)
+        problem, qr = selection.problem, selection.qr
         self._k, self._count, self._with_active = k, count, with_active
-        self._screen = Screen(selection.problem, count)
-        self._next = self._pick(*self._search(self._growth(), self._levels(-1.0)))
+        qr.reserve(min(k, problem.n))
+        self._screen = Screen(problem, count)
+        out = np.zeros(problem.n_features, bool)
+        out[[j for j in selection.excluded if j < len(out)]] = True
+        self._growth = kernels.Growth(*qr.arrays, selection.residual.copy(), out)
+        self._next = self._pick(*self._search(self._levels(-1.0)))
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        qr, small = self.selection.qr, self._screen.small
+        qr, growth, small, levels = self.selection.qr, self._growth, self._screen.small, self._levels(floor)
         left = self._k - len(self.selection.trail.picks)
         m, s = min(limit, left, _RUN), 0
-        qr.reserve(qr.size + m)
-        growth, levels = self._growth(), self._levels(floor)
         picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
         picks[0], stop = pick.feature, m if small else 1
         while True:
             here = slice(s, stop + 1)
-            count = kernels.extend(
-                self._screen.data, growth, qr.size, levels, picks[here], steps[here], small and m < left
-            )
+            more = small and m < left
+            count = kernels.extend(self._screen.data, growth, qr.size, levels, picks[here], steps[here], more)
             qr.index += picks[s : s + count].tolist()
             s += count
             if s < stop or small or s == left or steps[s - 1, 3] <= floor:
                 break
-            picks[s], steps[s, 0], steps[s, 1] = self._search(growth, levels)
+            picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
             if s == m or picks[s] < 0:
                 break
             stop = s + 1
         if s == 0:
             growth.out[pick.feature] = True
-            picks[0], steps[0, 0], steps[0, 1] = self._search(growth, levels)
-        found = [self._pick(*step) for step in zip(picks[: s + 1].tolist(), *steps[: s + 1, :2].T.tolist())]
+            picks[0], steps[0, 0], steps[0, 1] = self._search(levels)
+        lam, margin, projections, norms = steps[: s + 1].T.tolist()
+        found = [self._pick(*step) for step in zip(picks[: s + 1].tolist(), lam, margin, strict=True)]
         self._next = found.pop()
-        return AddedPicks([pick, *found[1:]][:s], steps[:s, 2].tolist(), steps[:s, 3].tolist())
+        return AddedPicks([pick, *found[1:]][:s], projections[:s], norms[:s], growth.r.copy())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -123,25 +126,20 @@ class Screened(ByRule):
         correlate_rows(self.selection.problem, rows, W, self._count)
         return W
 
-    def _growth(self) -> kernels.Growth:
-        selection, qr = self.selection, self.selection.qr
-        out = np.zeros(selection.problem.n_features, bool)
-        out[[j for j in selection.excluded if j < len(out)]] = True
-        return kernels.Growth(*qr.arrays, selection.residual.copy(), out)
-
     def _levels(self, floor: float) -> kernels.Levels:
         problem, errors = self.selection.problem, self.selection.problem.errors
+        unit = self.selection.qr.unit
         return kernels.Levels(
-            errors.rounding(0.0), errors.unit, errors.power, problem.y_norm, self.selection.qr.unit, floor
+            errors.rounding(0.0), errors.unit, errors.power, problem.y_norm, unit, floor
         )
 
-    def _search(self, growth: kernels.Growth, levels: kernels.Levels) -> tuple[int, float, float]:
+    def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
         """Find the column with the largest |⟨X_j, r⟩|, r the residual; its index is −1 if it is not certain."""
-        length = math.sqrt(growth.r @ growth.r)
-        if length == 0:
-            return -1, 0.0, 0.0
-        z = self._screen.scores(growth.r / length)
-        return kernels.certain_pick(self._screen.data, z, growth, self.selection.qr.size, levels)
+        screen, growth, known = self._screen, self._growth, not self._screen.small
+        x, z = np.empty(len(growth.r), np.float32), np.empty(len(growth.out), np.float32)
+        if known and (length := math.sqrt(growth.r @ growth.r)) > 0:
+            z = screen.scores(growth.r / length)
+        return kernels.certain_pick(screen.data, growth, self.selection.qr.size, levels, x, z, known)
 
     def _pick(self, feature: int, lam_star: float, margin: float) -> Pick | None:
         return Pick.certain(feature, lam_star, margin, self._with_active) if feature >= 0 else None
@@ -159,23 +157,19 @@ class Screen:
 
     def __init__(self, problem: Problem, count: int) -> None:
         X, n, d, scale = problem.X, problem.n, problem.n_features, problem.design.scale
-        norms, unit = problem.column_norms[:d], np.empty(d)
-        by_rows = X.flags.c_contiguous
-        data, copy = (X, kernels.copy_by_rows) if by_rows else (X.T, kernels.copy_by_columns)
-        self.copy = np.empty(data.shape, np.int16)
-        spread(lambda a, b: copy(data, self.copy, unit, a, b), d, count)
+        by_rows = bool(X.flags.c_contiguous)
+        data = X if by_rows else X.T
+        self.copy, unit, error = np.empty(data.shape, np.int16), np.empty(d), np.empty(d)
         scale = np.ones(d) if scale is None else scale
-        unit *= scale
-        self.small, self._count, self._threads, self._alone, self._late = n * d <= SMALL, count, 1, 0.0, 0
-        self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
+        self.data = kernels.ScreenedDesign(
+            data, self.copy, by_rows, scale, unit, problem.column_norms[:d], error
+        )
         # The roundings of a term are those of x (1) and of its product (1); by rows also those in the
         # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
         # those in the sum of a chunk, in any order, and in the sum of the chunks (1).
         mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
-        off = unit * math.sqrt(n) / 2
-        # For n ≤ 2²⁴, 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
-        error = 1.001 * (off + mu / (1 - mu) * (norms + off))
-        self.data = kernels.ScreenedDesign(data, self.copy, by_rows, scale, unit, norms, error)
+        spread(lambda a, b: kernels.copy(self.data, mu / (1 - mu), a, b), d, count)
+        self.small, self._count, self._threads, self._alone, self._late = n * d <= SMALL, count, 1, 0.0, 0
 
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.
@@ -187,7 +181,7 @@ class Screen:
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()
-        spread(lambda a, b: self._products(self.copy, x, z, a, b), len(z), self._threads)
+        spread(lambda a, b: kernels.products(self.data, x, z, a, b), len(z), self._threads)
         elapsed = time.perf_counter() - started
         if self._alone == 0:
             self._alone = elapsed

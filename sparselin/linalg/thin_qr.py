@@ -171,12 +171,10 @@ class ThinQR:
         size : the number of rows and of columns of the result.
 
         Row j holds R⁻¹z for the columns whose position is at most j, and the coefficient of each column
-        stands at its position. `np.linalg.solve` uses an LU factorisation, which does not change a triangular
-        R, so here it is back substitution.
+        stands at its position.
         """
         path = np.zeros((size, size), self.problem.dtype)
-        until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
-        path[:, position] = np.linalg.solve(self.R, until).T
+        kernels.solve_prefixes(self.R, z, position, path)
         return path
 
     def remove(self, j: int) -> None:

@@ -211,37 +211,30 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
     squares, products = np.empty(d), np.empty(d)
     if isinstance(X, np.ndarray):
         by_rows = bool(X.flags.c_contiguous)
-        kernel = kernels.moments_by_rows if by_rows else kernels.moments_by_columns
         data = X if by_rows else X.T
         with workers(4 * X.shape[0] * m) as count:
-            spread(lambda a, b: kernel(data, y, squares, products, a, b), m, count)
-        if not np.isfinite(squares[:m]).all():
-            check_finite(X, "X", names)
+            spread(lambda a, b: kernels.moments(data, by_rows, y, squares, products, a, b), m, count)
     else:
         products[:m] = X.T @ y
         squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
     if ones is not None:
         squares[m], products[m] = ones @ ones, ones @ y
-    with np.errstate(over="ignore"):
-        norms = np.sqrt(squares)
-        if scale is not None:
-            norms[:m] *= scale
-            products[:m] *= scale
-        column_norms = norms.astype(X.dtype, copy=False)
-        Xty = products.astype(X.dtype, copy=False)
-        double = np.asarray(y, np.float64)
-        square = float(double @ double)
-        y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
-    _check_range(X, y, column_norms, y_norm)
+    scales = np.ones(d) if scale is None else np.append(scale, np.ones(d - m))
+    column_norms, Xty = np.empty(d, X.dtype), np.empty(d, X.dtype)
+    least, most, finite = kernels.lengths(squares, products, scales, column_norms, Xty)
+    if not finite and isinstance(X, np.ndarray):
+        check_finite(X, "X", names)
+    double = np.asarray(y, np.float64)
+    square = float(np.vdot(double, double))  # in contrast to @, without a warning if it overflows
+    y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
+    if not (min(y_norm, least) > least_norm(X.dtype) and finite and most * y_norm < largest_of(X.dtype)):
+        _check_range(X, y, column_norms, y_norm)
     return {"column_norms": column_norms, "y_norm": y_norm, "Xty": Xty}
 
 
 def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
     """Raise ValueError if ‖X_j‖², ‖y‖² or ‖X_j‖‖y‖ overflows or underflows in the dtype of X."""
-    tiny = least_norm(X.dtype)
-    if min(y_norm, column_norms.min()) > tiny and column_norms.max() * y_norm < np.inf:
-        return
-    norms = np.append(column_norms, y_norm)
+    tiny, norms = least_norm(X.dtype), np.append(column_norms, y_norm)
     bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
     zero = np.flatnonzero(norms[: X.shape[1]] == 0)
     if getattr(X, "kind", "") != "operator":

@@ -17,6 +17,7 @@ x on X_S (`ThinQR.sizes`); the error of P_S^⊥x is at most u·s(x).
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ UNIT = SAFETY * EPS
 RANK = 64
 
 
+@functools.cache
 def eps_of(dtype: Any) -> float:
     """Return the machine epsilon of a dtype, the distance from 1 to the next number.
 
@@ -43,11 +45,13 @@ def eps_of(dtype: Any) -> float:
     return float(np.finfo(dtype).eps)
 
 
+@functools.cache
 def largest_of(dtype: Any) -> float:
     """Return the largest finite number of a dtype."""
     return float(np.finfo(dtype).max)
 
 
+@functools.cache
 def least_norm(dtype: Any) -> float:
     """Return √tiny/eps, the least norm of a vector x whose square keeps its digits.
 

@@ -21,7 +21,6 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns, Names
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class _Fields:
     """The fields of a `Problem`. The docstring of `Problem` explains them."""
 
@@ -40,7 +39,7 @@ class _Fields:
     names: Names = None
     labels: tuple[int, ...] = ()
     origin: Problem | None = None
-    removed: IndexArray = dataclasses.field(default_factory=lambda: np.zeros(0, np.intp))
+    removed: IndexArray = np.zeros(0, np.intp)
     compressed: Any = None
     is_multiplied: bool = False
     unrounded: Unrounded | None = None
@@ -147,7 +146,7 @@ class Problem(_Fields):
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
         fields = _scale(X, y, root, intercept, standardize, names=names)
-        super().__init__(**fields, labels=numbers)
+        vars(self).update(fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Problem cannot be changed. Make a new one with another {name}")
@@ -156,7 +155,7 @@ class Problem(_Fields):
     def _of(cls, **fields: Any) -> Problem:
         """Make a problem with these fields, without any check."""
         problem = cls.__new__(cls)
-        _Fields.__init__(problem, **fields)
+        vars(problem).update(fields)
         return problem
 
     @classmethod
@@ -393,10 +392,9 @@ class Problem(_Fields):
 
     def with_design(self, design: DesignColumns) -> Problem:
         """Return this problem in float64 with a design whose columns become float64 only when needed."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
-        fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
-        return self._of(**fields | {"unrounded": None})
+        fields = {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
+        return self._of(**vars(self) | fields | {"unrounded": None})
 
     def with_response(self, y: FloatArray) -> Problem:
         """Return the problem of the same columns and another response y (n,), multiplied by √weight."""

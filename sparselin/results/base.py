@@ -292,8 +292,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _read_only(result: Any) -> None:
-    for field in dataclasses.fields(result):
-        for array in _arrays(getattr(result, field.name)):
+    for value in vars(result).values():
+        for array in _arrays(value):
             array.flags.writeable = False
 
 
