@@ -29,6 +29,7 @@ Rng: TypeAlias = (
 # Columns of a design: indices, or names if the design has names.
 Columns: TypeAlias = Iterable[int | str]
 
+_FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # The largest count that a kernel can take.
 _MOST = 2**63 - 1
@@ -41,12 +42,14 @@ def check_design(X: Any, name: str = "X") -> Any:
     the norms are measured (see `Problem`).
     """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
-    if sparse is not None and sparse.issparse(X):
+    if type(X) is np.ndarray and X.dtype in _FLOATS:
+        pass
+    elif sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
         if not X.has_canonical_format:
             X = X.copy()  # it may share its entries with the given matrix
             X.sum_duplicates()
-        if X.dtype not in (np.float32, np.float64):
+        if X.dtype not in _FLOATS:
             X = to_numeric(X, name)
         if not np.isfinite(X.data).all():
             row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
@@ -183,6 +186,8 @@ def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
 
 def to_array(data: Any, name: str) -> Any:
     """Convert a list, an array, a frame or a Series to an array of its own dtype."""
+    if type(data) is np.ndarray:
+        return data
     if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
         raise TypeError(f"{name} must be an array, no LinearOperator. Pass {name} @ np.eye({name}.shape[1])")
     if type(data).__name__ == "LazyFrame":
@@ -215,9 +220,9 @@ def _series(data: Any, name: str, todo: str) -> Any:
 
 def to_numeric(array: Any, name: str) -> Any:
     """Convert integers and booleans to float64 and keep float32 and float64; TypeError for anything else."""
-    if np.ma.is_masked(array):
+    if type(array) is not np.ndarray and np.ma.is_masked(array):
         raise ValueError(f"{name} must have no masked entries. Fill them, or drop their rows")
-    if array.dtype in (np.float32, np.float64):
+    if array.dtype in _FLOATS:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)

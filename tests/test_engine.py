@@ -26,7 +26,7 @@ from sparselin.greedy._single import Screen, Screened
 # What both have in common
 
 
-@pytest.fixture(params=["blocks", "blocks, large", "screen"])
+@pytest.fixture(params=["blocks", "blocks, large", "screen", "screen, one by one"])
 def scheme(request, monkeypatch):
     only(monkeypatch, request.param)
     return request.param
@@ -98,8 +98,8 @@ def test_blocks_and_single_picks_agree(monkeypatch, method, kind):
     """A callback makes every block, and every run, a single pick."""
     X, y = design(kind, 1)
     paths = []
-    for name, run in (("blocks", 64), ("screen", 64), ("screen", 3)):
-        if name == "blocks" or method is sl.omp:
+    for name, run in (("blocks", 64), ("screen", 64), ("screen", 3), ("screen, one by one", 64)):
+        if name != "screen, one by one" or method is sl.omp:
             with monkeypatch.context() as patch:
                 only(patch, name)
                 patch.setattr(single, "_RUN", run)
@@ -110,7 +110,7 @@ def test_blocks_and_single_picks_agree(monkeypatch, method, kind):
 
 def test_extreme_lengths_warn_of_nothing(scheme):
     X, y = design("gaussian", 0)
-    for method in (sl.omp,) if scheme == "screen" else (sl.omp, sl.ols):
+    for method in (sl.omp,) if scheme == "screen, one by one" else (sl.omp, sl.ols):
         usual = method(X, y, 8).support.tolist()
         for scale in (2.0**140, 2.0**-150, 2.0**400, 2.0**-400):
             with warnings.catch_warnings():
@@ -423,7 +423,7 @@ def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
     chosen, k = selection.begin(Problem(X, y), 20, (), selection.Selection)
-    scheme = Screened(chosen, k, 1, False)
+    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
     chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
     assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
     chosen.exclude(9)
@@ -437,7 +437,7 @@ def test_a_basis_is_never_exceeded(n, d):
     path = sl.omp(X, y, min(d, n + 4))
     assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
     chosen, k = selection.begin(Problem(X, y), min(20, d), (), selection.Selection)
-    scheme = Screened(chosen, k, 1, False)
+    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
     for j in range(n):
         followed = scheme.extend(selection.Pick(j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]
@@ -448,6 +448,8 @@ def test_a_basis_is_never_exceeded(n, d):
 
 def test_few_picks_and_other_problems_need_no_copy(monkeypatch):
     monkeypatch.setattr(single, "Screen", refuse)
+    only(monkeypatch, "blocks")
+    monkeypatch.setattr(Blocks, "efficient", False)
     X, y = design("walks", 0)
     for k, forced in ((single.FEWEST - 1, ()), (single.FEWEST + 1, (0, 1))):
         assert len(sl.omp(X, y, k, forced=forced).support) == k

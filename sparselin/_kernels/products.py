@@ -180,14 +180,16 @@ def moments(data, by_rows, y, squares, products, start, stop):
 
 @kernel(**VECTORIZED)
 def lengths(squares, products, scale, norms, Xty):
-    """Write norms_j = scale_j·√squares_j, and Xty_j = scale_j·products_j.
+    """Write norms_j = scale_j·√squares_j, and Xty_j = scale_j·products_j; without an entry, scale_j is 1.
 
     Returns the least and the largest norm, and whether all squares are finite.
     """
     zeros, least, most = 0.0, np.inf, 0.0
     for j in range(squares.size):
         zeros += squares[j] * 0
-    for j in range(squares.size):
+        norms[j], Xty[j] = math.sqrt(squares[j]), products[j]
+    for j in range(scale.size):
         norms[j], Xty[j] = math.sqrt(squares[j]) * scale[j], products[j] * scale[j]
+    for j in range(squares.size):
         least, most = min(least, norms[j]), max(most, norms[j])
     return least, most, zeros == 0

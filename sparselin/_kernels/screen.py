@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, subtract
+from sparselin._kernels import NUMPY, VECTORIZED, inner, kernel
+from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
 
 LARGEST = 32767
 CHUNK = 1024  # the products that are summed in single precision before their sum is added in double precision
@@ -203,13 +203,15 @@ class Levels(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """The arrays of a selection to which picks are added.
+    """The arrays of a selection to which picks are added. Its columns S have the factorisation X_S = QR.
 
     Attributes
     ----------
     Qt, R, norms, inverse : the arrays of a `ThinQR`.
     r : (n,) the residual, which is updated.
     out : (d,) whether a column may not be picked.
+    least, most : (d,) for OLS, bounds on ρ_j² = ‖X_j‖² − Σ_s⟨q_s, X_j⟩², the squared length of X_j projected off
+        the rows q_s of Qt. They come from products with the copy. For OMP both are empty.
     """
 
     Qt: NDArray[np.float64]
@@ -218,6 +220,8 @@ class Growth(NamedTuple):
     inverse: NDArray[np.float64]
     r: NDArray[np.float64]
     out: NDArray[np.bool_]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
 
 
 @inner(**_FINITE)
@@ -229,30 +233,42 @@ def _top(x):
     return top
 
 
-@inner()
-def find_candidates(screen, z, slack, out, candidates):
-    """Find the columns that may have the largest or second largest |c_j|, c = Xᵀr, except those in `out`.
+@inner(**VECTORIZED, **NUMPY)
+def _bound_scores(screen, growth, z, slack, delta, low, high):
+    """Compute bounds on the scores of all columns, divided by ‖r‖; the scores are |c_j|, or |c_j|/ρ_j for OLS.
 
-    The columns are written into `candidates`. Returns their number, or −1 if there are too many. Given are
-    the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most error_j + slack·‖X_j‖.
+    Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most
+    error_j + slack·‖X_j‖. The bounds on ρ_j hold for the computed Q; the error of Q changes ρ_j by at most
+    delta·‖X_j‖.
     """
-    unit, error, norms, d = screen.unit, screen.error, screen.norms, z.size
-    low, width = np.empty(d), np.empty(d)
-    for j in range(d):
-        width[j] = error[j] + slack * norms[j]
-        low[j] = unit[j] * abs(z[j]) - width[j]
-    for j in range(d):
-        if out[j]:
-            low[j] = -np.inf
+    for j in range(z.size):
+        value, width = screen.unit[j] * abs(z[j]), screen.error[j] + slack * screen.norms[j]
+        low[j], high[j] = value - width, value + width
+    for j in range(growth.least.size):
+        spread = delta * screen.norms[j]
+        shortest = math.sqrt(max(growth.least[j], 0.0)) - spread
+        low[j] /= math.sqrt(growth.most[j]) + spread
+        high[j] = high[j] / shortest if shortest > 0 else np.inf
+    for j in range(z.size):
+        low[j] = -np.inf if growth.out[j] else low[j]
+        high[j] = -1.0 if growth.out[j] else high[j]
+
+
+@inner()
+def find_candidates(low, high, candidates):
+    """Find the columns whose score may be the largest or second largest, given bounds on the scores.
+
+    The columns are written into `candidates`. Returns their number, or −1 if there are too many.
+    """
     first, best = _top(low), 0
-    while best < d - 1 and low[best] != first:
+    while best < low.size - 1 and low[best] != first:
         best += 1
     kept = low[best]
     low[best] = -np.inf
     second, count = _top(low), 0
     low[best] = kept
-    for j in range(d):
-        if low[j] + 2 * width[j] >= second:
+    for j in range(low.size):
+        if high[j] >= second:
             if count == candidates.size:
                 return -1
             candidates[count] = j
@@ -273,42 +289,69 @@ def _read(screen, j, column):
 
 
 @inner()
-def _search(screen, z, growth, error):
-    """Find the column j, not in `growth.out`, with the largest |c_j|, c = Xᵀr.
+def _search(screen, z, growth, t, levels):
+    """Find the column j, not in `growth.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
-    Returns j, |c_j| and its relative distance to the next largest value, or j = −1 if j is not certain. j is
-    certain if no other column may have a larger value, given that each c_j has an error of error·‖X_j‖.
+    Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not certain.
+    j is certain if no other column may have a larger score, given bounds on the errors of the scores.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
-    r = growth.r
-    candidates, column = np.empty(_MOST, np.intp), np.empty(r.size)
-    count = find_candidates(screen, z, error / math.sqrt(dot(r, r)), growth.out, candidates)
-    value = np.empty(max(count, 0))
-    best, top, second = -1, 0.0, 0.0
-    for l in range(count):
-        _read(screen, candidates[l], column)
-        value[l] = abs(dot(column, r))
-        if value[l] > top:
-            best, top, second = l, value[l], top
-        elif value[l] > second:
-            second = value[l]
-    low = top - error * screen.norms[candidates[best]] if best >= 0 else 0.0
-    if low <= 0:
-        return -1, 0.0, 0.0
-    for l in range(count):
-        if l != best and value[l] + error * screen.norms[candidates[l]] >= low:
-            return -1, 0.0, 0.0
-    return candidates[best], top, (top - second) / top
-
-
-@inner()
-def _error(growth, t, levels):
-    """Return the bound on the error of ⟨X_j, r⟩, relative to ‖X_j‖, for a selection of t columns."""
+    r, d, by_length = growth.r, z.size, growth.least.size > 0
     square = 0.0
     for s in range(t):
         square += growth.inverse[s]
-    kappa = max(1.0, math.sqrt(square)) ** levels.power
-    return (levels.correlation + levels.unit * kappa) * levels.y_norm
+    kappa = max(1.0, math.sqrt(square))
+    error = (levels.correlation + levels.unit * kappa**levels.power) * levels.y_norm
+    spread = math.hypot(1.0, kappa)
+    low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)
+    candidates, value, slack = np.empty(_MOST, np.intp), np.empty(_MOST), np.empty(_MOST)
+    _bound_scores(screen, growth, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high)
+    count = find_candidates(low, high, candidates)
+    best, top, second, lam = -1, 0.0, 0.0, 0.0
+    for l in range(count):
+        j = candidates[l]
+        norm, rho = screen.norms[j], 1.0
+        _read(screen, j, column)
+        c = abs(dot(column, r))
+        value[l], slack[l] = c, error * norm
+        if by_length:
+            rho = project(growth.Qt, t, column, shares)
+            if rho <= levels.dependent * norm:
+                growth.out[j], value[l], slack[l] = True, 0.0, 0.0
+            elif rho <= levels.dependent * spread * norm:
+                return -1, 0.0, 0.0
+            else:
+                value[l] /= rho
+                slack[l] = (slack[l] + value[l] * levels.dependent * spread * norm) / rho
+        if value[l] > top:
+            best, top, second, lam = l, value[l], top, c
+        elif value[l] > second:
+            second = value[l]
+    if best < 0 or top <= slack[best]:
+        return -1, 0.0, 0.0
+    for l in range(count):
+        if l != best and value[l] + slack[l] >= top - slack[best]:
+            return -1, 0.0, 0.0
+    return candidates[best], lam, (top - second) / top
+
+
+@kernel()
+def shorten(screen, growth, start, stop, x, z):
+    """Update the bounds on ρ_j² by the columns q_s of Q, start ≤ s < stop.
+
+    x, z : workspace for q_s in single precision and its products with the copy.
+
+    |⟨q_s, X_j⟩| differs from unit_j·|z_j| by at most error_j. This is at least 1.5e-5·‖X_j‖ and exceeds the
+    rounding errors of float64.
+    """
+    for s in range(start, stop):
+        for i in range(x.size):
+            x[i] = growth.Qt[s, i]
+        products(screen, x, z, 0, z.size)
+        for j in range(z.size):
+            product, error = screen.unit[j] * abs(z[j]), screen.error[j]
+            growth.least[j] -= (product + error) ** 2
+            growth.most[j] = max(growth.most[j] - max(product - error, 0.0) ** 2, 0.0)
 
 
 @kernel()
@@ -324,7 +367,7 @@ def certain_pick(screen, growth, t, levels, x, z, known):
         for i in range(x.size):
             x[i] = growth.r[i] / r_norm
         products(screen, x, z, 0, z.size)
-    return _search(screen, z, growth, _error(growth, t, levels))
+    return _search(screen, z, growth, t, levels)
 
 
 @kernel()
@@ -351,6 +394,8 @@ def extend(screen, growth, t, levels, picks, steps, more):
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
             return s
         growth.inverse[t + s], growth.out[j] = square, True
+        if growth.least.size > 0:
+            shorten(screen, growth, t + s, t + s + 1, x, z)
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))

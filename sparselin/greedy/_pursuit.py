@@ -30,11 +30,12 @@ class Pursuit:
         self._method, self._k, self._floor, self._count = method, k, floor, count
         self._audit = None if method.by_rule else method.audit
         problem = selection.problem
-        self._can_screen = not method.by_rule and method.lengths is None and can_screen(problem)
+        self._small, screened = problem.n * problem.d <= SMALL, not method.by_rule and can_screen(problem)
+        self._can_screen = screened and method.lengths is None
         self._scheme: ByRule
         if method.by_rule:
             self._scheme = ByRule(selection)
-        elif self._worth_screening() and problem.n * problem.d <= SMALL:
+        elif self._small and screened:
             self._scheme = self._screen()
         else:
             self._scheme = Blocks(selection, method, k, count)
@@ -43,7 +44,11 @@ class Pursuit:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
     def _screen(self) -> Screened:
-        return Screened(self.selection, self._k, self._count, self._method.with_active)
+        with_active, by_length = self._method.with_active, self._method.lengths is not None
+        return Screened(
+            self.selection, self._k, self._count,
+            with_active=with_active, at_once=self._small, by_length=by_length,
+        )  # fmt: skip
 
     def path(self, status: Status) -> SelectionPath:
         return self.selection.path(status)

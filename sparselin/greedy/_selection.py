@@ -145,9 +145,9 @@ class Selection:
 
         Afterwards the residual r satisfies ‖Qᵀr‖ ≈ eps‖y‖, where X_S = QR.
         """
-        for j in J.tolist():
-            self.add(Pick(j))
         if len(J):
+            for j in J.tolist():
+                self.add(Pick(j))
             self.residual = self.qr.residual(self.problem.y)
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
@@ -255,7 +255,8 @@ def begin(problem: Problem, k: int, forced: Columns, state: type[Selection]) -> 
     k, first = problem.budget(k, forced)
     k += problem.d - problem.n_features
     selection = state(problem, k)
-    selection.force(problem.with_ones(first[:0]))
+    if problem.d > problem.n_features:
+        selection.force(problem.with_ones(first[:0]))
     selection.force(first)
     return selection, k
 

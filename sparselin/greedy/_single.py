@@ -30,7 +30,7 @@ from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
-FEWEST = 5  # the fewest picks for which the copy saves more time than it costs
+FEWEST = 5  # the fewest picks for which the copy saves more time than it costs, if blocks are the alternative
 SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.
@@ -80,33 +80,42 @@ class ByRule:
 class Screened(ByRule):
     """The scheme that screens columns in 16 bits, for a dense problem in float64.
 
-    Most of its picks are certain, so the rule of the method seldom decides.
+    Most of its picks are certain, so the rule of the method seldom decides. If `at_once` is set, one compiled
+    call makes picks while they are certain; otherwise each product with the copy is divided among threads.
+    With `by_length`, which needs `at_once`, the picks are those of OLS.
     """
 
-    def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
+    def __init__(
+        self, selection: Selection, k: int, count: int, *, with_active: bool, at_once: bool, by_length: bool
+    ) -> None:
         super().__init__(selection)
+        self._at_once = at_once
         problem, qr = selection.problem, selection.qr
         self._k, self._count, self._with_active = k, count, with_active
         qr.reserve(min(k, problem.n))
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        self._growth = kernels.Growth(*qr.arrays, selection.residual.copy(), out)
+        squares = problem.column_norms[: len(out) * by_length] ** 2
+        self._growth = kernels.Growth(*qr.arrays, selection.residual.copy(), out, squares, squares.copy())
+        if by_length:
+            out[problem.column_norms[: len(out)] == 0] = True
+            kernels.shorten(self._screen.data, self._growth, 0, qr.size, *self._workspace())
         self._next = self._pick(*self._search(self._levels(-1.0)))
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        qr, growth, small, levels = self.selection.qr, self._growth, self._screen.small, self._levels(floor)
+        qr, growth, at_once, levels = self.selection.qr, self._growth, self._at_once, self._levels(floor)
         left = self._k - len(self.selection.trail.picks)
         m, s = min(limit, left, _RUN), 0
         picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
-        picks[0], stop = pick.feature, m if small else 1
+        picks[0], stop = pick.feature, m if at_once else 1
         while True:
             here = slice(s, stop + 1)
-            more = small and m < left
+            more = at_once and m < left
             count = kernels.extend(self._screen.data, growth, qr.size, levels, picks[here], steps[here], more)
             qr.index += picks[s : s + count].tolist()
             s += count
-            if s < stop or small or s == left or steps[s - 1, 3] <= floor:
+            if s < stop or at_once or s == left or steps[s - 1, 3] <= floor:
                 break
             picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
             if s == m or picks[s] < 0:
@@ -135,11 +144,15 @@ class Screened(ByRule):
 
     def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
         """Find the column with the largest |⟨X_j, r⟩|, r the residual; its index is −1 if it is not certain."""
-        screen, growth, known = self._screen, self._growth, not self._screen.small
-        x, z = np.empty(len(growth.r), np.float32), np.empty(len(growth.out), np.float32)
+        screen, growth, known = self._screen, self._growth, not self._at_once
+        x, z = self._workspace()
         if known and (length := math.sqrt(growth.r @ growth.r)) > 0:
             z = screen.scores(growth.r / length)
         return kernels.certain_pick(screen.data, growth, self.selection.qr.size, levels, x, z, known)
+
+    def _workspace(self) -> tuple[FloatArray, FloatArray]:
+        n, d = len(self._growth.r), len(self._growth.out)
+        return np.empty(n, np.float32), np.empty(d, np.float32)
 
     def _pick(self, feature: int, lam_star: float, margin: float) -> Pick | None:
         return Pick.certain(feature, lam_star, margin, self._with_active) if feature >= 0 else None
@@ -160,7 +173,9 @@ class Screen:
         by_rows = bool(X.flags.c_contiguous)
         data = X if by_rows else X.T
         self.copy, unit, error = np.empty(data.shape, np.int16), np.empty(d), np.empty(d)
-        scale = np.ones(d) if scale is None else scale
+        if scale is None:
+            scale = np.empty(d)
+            scale.fill(1)
         self.data = kernels.ScreenedDesign(
             data, self.copy, by_rows, scale, unit, problem.column_norms[:d], error
         )
@@ -169,7 +184,7 @@ class Screen:
         # those in the sum of a chunk, in any order, and in the sum of the chunks (1).
         mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         spread(lambda a, b: kernels.copy(self.data, mu / (1 - mu), a, b), d, count)
-        self.small, self._count, self._threads, self._alone, self._late = n * d <= SMALL, count, 1, 0.0, 0
+        self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
 
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.

@@ -219,8 +219,8 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
         squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
     if ones is not None:
         squares[m], products[m] = ones @ ones, ones @ y
-    scales = np.ones(d) if scale is None else np.append(scale, np.ones(d - m))
     column_norms, Xty = np.empty(d, X.dtype), np.empty(d, X.dtype)
+    scales = np.empty(0) if scale is None else scale.astype(np.float64)
     least, most, finite = kernels.lengths(squares, products, scales, column_norms, Xty)
     if not finite and isinstance(X, np.ndarray):
         check_finite(X, "X", names)

@@ -484,14 +484,16 @@ def _scale(
     root : (n,) √weight in float64, by which the rows are multiplied; None without weights.
     standardize : whether the columns are divided by their standard deviations.
     """
-    t = np.ones(len(y)) if root is None else root
-    scale = unit_variance(X, t, intercept, root) if standardize else None
+    scale = ones = None
+    if intercept or standardize:
+        t = np.ones(len(y)) if root is None else root
+        ones = t.astype(X.dtype) if intercept else None
+        scale = unit_variance(X, t, intercept, root) if standardize else None
     is_multiplied, unrounded = root is not None or bool(standardize), None
     if X.dtype == np.float32 and not isinstance(X, Operator) and is_multiplied:
         unrounded = Unrounded(X, y, root, scale)
     if root is not None:
         root = root.astype(X.dtype)
         X, y = X.scale_rows(root) if isinstance(X, Operator) else scale_rows(X, root), y * root
-    ones = t.astype(X.dtype) if intercept else None
     design = DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype))
     return {**_measure(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}
