@@ -291,6 +291,15 @@ class Problem(_Fields):
         """Return X_J (n, |J|), dense and contiguous by column. Raises MemoryError if it is too large."""
         return self._dense(np.asarray(J, np.intp), self.block)
 
+    def column(self, j: int) -> FloatArray:
+        """Return column j of X (n,)."""
+        X, ones, scale = self.design
+        if not (isinstance(X, np.ndarray) and X.dtype == self.dtype):  # not an array, or still to be converted
+            return self.columns([j])[:, 0]
+        if ones is not None and j == self.n_features:
+            return ones
+        return np.asarray(X[:, j] if scale is None else X[:, j] * scale[j])
+
     def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
             words = "columns of an operator" if self.kind == "operator" else "a dense copy of a sparse matrix"

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import enum
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -292,17 +292,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _read_only(result: Any) -> None:
+    """Make the arrays in the fields read-only: arrays, tuples of arrays, and tuples of (…, array)."""
     for value in vars(result).values():
-        for array in _arrays(value):
-            array.flags.writeable = False
-
-
-def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in the value of a field: an array, a tuple of arrays, or a tuple of (…, array)."""
-    for part in value if isinstance(value, tuple) else (value,):
-        last = part[-1] if isinstance(part, tuple) and part else part
-        if isinstance(last, np.ndarray):
-            yield last
+        for part in value if type(value) is tuple else (value,):
+            last = part[-1] if part.__class__ is tuple and part else part
+            if last.__class__ is np.ndarray:
+                last.flags.writeable = False
 
 
 def combine(
