@@ -127,32 +127,25 @@ def _products_by_rows(copy, x, z, start, stop):
 
 
 @inner(**VECTORIZED)
-def _dots(a, b, c, e, x):
-    """Return ⟨a, x⟩, ⟨b, x⟩, ⟨c, x⟩ and ⟨e, x⟩ for four columns, reading each entry of x once."""
-    sa = sb = sc = se = np.float32(0)
+def _dot(a, x):
+    """Return ⟨a, x⟩ for integers a, summed in single precision."""
+    total = np.float32(0)
     for i in range(x.size):
-        sa += np.float32(a[i]) * x[i]
-        sb += np.float32(b[i]) * x[i]
-        sc += np.float32(c[i]) * x[i]
-        se += np.float32(e[i]) * x[i]
-    return sa, sb, sc, se
+        total += np.float32(a[i]) * x[i]
+    return total
 
 
 @inner()
 def _products_by_columns(copy, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (d, n).
 
-    Chunks of four columns are summed in single precision, and these sums are added in double precision.
+    Chunks of a column are summed in single precision, and these sums are added in double precision.
     """
-    last = stop - 1
-    for j in range(start, stop, 4):  # at the end the last column is repeated
-        a, b, c, e = j, min(j + 1, last), min(j + 2, last), min(j + 3, last)
-        ta = tb = tc = te = 0.0
+    for j in range(start, stop):
+        total = 0.0
         for low in range(0, x.size, CHUNK):
-            here = slice(low, low + CHUNK)
-            sa, sb, sc, se = _dots(copy[a, here], copy[b, here], copy[c, here], copy[e, here], x[here])
-            ta, tb, tc, te = ta + sa, tb + sb, tc + sc, te + se
-        z[a], z[b], z[c], z[e] = ta, tb, tc, te
+            total += _dot(copy[j, low : low + CHUNK], x[low : low + CHUNK])
+        z[j] = total
 
 
 class ScreenedDesign(NamedTuple):
