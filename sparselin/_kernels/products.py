@@ -171,7 +171,7 @@ def _moments_by_columns(Xt, y, squares, products, start, stop):
 
 @kernel()
 def moments(data, by_rows, y, squares, products, start, stop):
-    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X; `data` is X if `by_rows`, otherwise Xᵀ."""
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X. `data` is X if `by_rows`, else Xᵀ."""
     if by_rows:
         _moments_by_rows(data, y, squares, products, start, stop)
     else:

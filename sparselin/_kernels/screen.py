@@ -203,18 +203,18 @@ class Growth(NamedTuple):
     Qt, R, norms, inverse : the arrays of a `ThinQR`.
     r : (n,) the residual, which is updated.
     out : (d,) whether a column may not be picked.
-    least, most : (d,) for OLS, bounds on ρ_j² = ‖X_j‖² − Σ_s⟨q_s, X_j⟩², the squared length of X_j projected off
-        the rows q_s of Qt. They come from products with the copy. For OMP both are empty.
+    least, most : (d,) for OLS, bounds on ρ_j² = ‖X_j‖² − Σ_s⟨q_s, X_j⟩² for the rows q_s of Qt, the squared
+        length of the projected column. They come from products with the copy. For OMP both are empty.
     """
 
-    Qt: NDArray[np.float64]
-    R: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    r: NDArray[np.float64]
+    Qt: NDArray[np.floating]
+    R: NDArray[np.floating]
+    norms: NDArray[np.floating]
+    inverse: NDArray[np.floating]
+    r: NDArray[np.floating]
     out: NDArray[np.bool_]
-    least: NDArray[np.float64]
-    most: NDArray[np.float64]
+    least: NDArray[np.floating]
+    most: NDArray[np.floating]
 
 
 @inner(**_FINITE)
@@ -228,7 +228,7 @@ def _top(x):
 
 @inner(**VECTORIZED, **NUMPY)
 def _bound_scores(screen, growth, z, slack, delta, low, high):
-    """Compute bounds on the scores of all columns, divided by ‖r‖; the scores are |c_j|, or |c_j|/ρ_j for OLS.
+    """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
 
     Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most
     error_j + slack·‖X_j‖. The bounds on ρ_j hold for the computed Q; the error of Q changes ρ_j by at most
@@ -285,8 +285,8 @@ def _read(screen, j, column):
 def _search(screen, z, growth, t, levels):
     """Find the column j, not in `growth.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
-    Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not certain.
-    j is certain if no other column may have a larger score, given bounds on the errors of the scores.
+    Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not
+    certain. j is certain if no other column may have a larger score, given bounds on the errors of scores.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
     r, d, by_length = growth.r, z.size, growth.least.size > 0

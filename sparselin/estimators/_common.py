@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
@@ -105,6 +106,13 @@ def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
         raise
 
 
+def _is_plain(data: Any, ndim: int) -> bool:
+    """Return whether `data` is an array of floats of this dimension that is not empty; a vector is finite."""
+    if type(data) is not np.ndarray or data.ndim != ndim or data.dtype not in (np.float64, np.float32):
+        return False
+    return data.size > 0 and (ndim > 1 or math.isfinite(float(np.vdot(data, data))))
+
+
 def number_to_select(given: Any, most: int, of: str = "n_features") -> int:
     """Return the number that an `n_features_to_select` requests, which is an integer or a share of `most`.
 
@@ -148,12 +156,18 @@ class Observations:
 
         X becomes an array or a CSC array of floats. Set `by_rows` if rows of X are taken later. In this case
         a sparse X becomes CSR, and X is checked for NaN and infinity here. Otherwise `Problem` checks X
-        later, when it measures the columns.
+        later, when it measures the columns. The checks of scikit-learn take longer than a small fit. They are
+        skipped for arrays of floats, if y is finite and there are no weights.
         """
-        X, y, weight = validate(
-            estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
-            dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
-        )  # fmt: skip
+        weight, simple = sample_weight, not by_rows and checks.keys() <= {"multi_output"}
+        if weight is None and simple and _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
+            estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+        else:
+            X, y, weight = validate(
+                estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
+                dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
+            )  # fmt: skip
         names = names_of(estimator)
         names = None if names is None or len(set(names)) < len(names) else names
         return cls(X, y, weight, names, check_flag(estimator.fit_intercept, "fit_intercept"))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import cast
 
 import numpy as np
 
@@ -30,7 +31,8 @@ from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
-FEWEST = 5  # the fewest picks for which the copy saves more time than it costs, if blocks are the alternative
+# The fewest picks for which the copy saves more time than it costs, in problems of more than SMALL entries.
+FEWEST = 5
 SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.
@@ -101,7 +103,8 @@ class Screened(ByRule):
         if by_length:
             out[problem.column_norms[: len(out)] == 0] = True
             kernels.shorten(self._screen.data, self._growth, 0, qr.size, *self._workspace())
-        self._next = self._pick(*self._search(self._levels(-1.0)))
+        feature, lam_star, margin = self._search(self._levels(-1.0))
+        self._next = Pick.certain(feature, lam_star, margin, with_active) if feature >= 0 else None
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         qr, growth, at_once, levels = self.selection.qr, self._growth, self._at_once, self._levels(floor)
@@ -125,9 +128,10 @@ class Screened(ByRule):
             growth.out[pick.feature] = True
             picks[0], steps[0, 0], steps[0, 1] = self._search(levels)
         lam, margin, projections, norms = steps[: s + 1].T.tolist()
-        found = [self._pick(*step) for step in zip(picks[: s + 1].tolist(), lam, margin, strict=True)]
-        self._next = found.pop()
-        return AddedPicks([pick, *found[1:]][:s], projections[:s], norms[:s], growth.r.copy())
+        J, active = picks[: s + 1].tolist(), self._with_active
+        found = [Pick.certain(*step, active) for step in zip(J, lam, margin, strict=True)]
+        self._next = found.pop() if J[-1] >= 0 else None
+        return AddedPicks([pick, *found[1:s]][:s], projections[:s], norms[:s], growth.r.copy())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -136,26 +140,22 @@ class Screened(ByRule):
         return W
 
     def _levels(self, floor: float) -> kernels.Levels:
-        problem, errors = self.selection.problem, self.selection.problem.errors
-        unit = self.selection.qr.unit
-        return kernels.Levels(
-            errors.rounding(0.0), errors.unit, errors.power, problem.y_norm, unit, floor
-        )
+        problem, unit = self.selection.problem, self.selection.qr.unit
+        rounding, power = problem.rounding(0.0), problem.errors.power
+        return kernels.Levels(rounding, problem.unit, power, problem.y_norm, unit, floor)
 
     def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
-        """Find the column with the largest |⟨X_j, r⟩|, r the residual; its index is −1 if it is not certain."""
+        """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin."""
         screen, growth, known = self._screen, self._growth, not self._at_once
         x, z = self._workspace()
         if known and (length := math.sqrt(growth.r @ growth.r)) > 0:
             z = screen.scores(growth.r / length)
-        return kernels.certain_pick(screen.data, growth, self.selection.qr.size, levels, x, z, known)
+        found = kernels.certain_pick(screen.data, growth, self.selection.qr.size, levels, x, z, known)
+        return cast(tuple[int, float, float], found)
 
     def _workspace(self) -> tuple[FloatArray, FloatArray]:
         n, d = len(self._growth.r), len(self._growth.out)
         return np.empty(n, np.float32), np.empty(d, np.float32)
-
-    def _pick(self, feature: int, lam_star: float, margin: float) -> Pick | None:
-        return Pick.certain(feature, lam_star, margin, self._with_active) if feature >= 0 else None
 
 
 def can_screen(problem: Problem) -> bool:
@@ -176,9 +176,8 @@ class Screen:
         if scale is None:
             scale = np.empty(d)
             scale.fill(1)
-        self.data = kernels.ScreenedDesign(
-            data, self.copy, by_rows, scale, unit, problem.column_norms[:d], error
-        )
+        norms = problem.column_norms[:d]
+        self.data = kernels.ScreenedDesign(data, self.copy, by_rows, scale, unit, norms, error)
         # The roundings of a term are those of x (1) and of its product (1); by rows also those in the
         # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
         # those in the sum of a chunk, in any order, and in the sum of the chunks (1).

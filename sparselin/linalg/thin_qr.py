@@ -247,7 +247,7 @@ class ThinQR:
 
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """The arrays of Qᵀ, R, the lengths ‖X_j‖, and the squares whose sum is κ², to which kernels append."""
+        """The arrays of Qᵀ, R, ‖X_j‖ and the squares whose sum is κ², to which kernels may append."""
         return self._Qt, self._R, self._norms, self._inverse
 
     @property

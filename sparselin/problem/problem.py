@@ -294,7 +294,7 @@ class Problem(_Fields):
     def column(self, j: int) -> FloatArray:
         """Return column j of X (n,)."""
         X, ones, scale = self.design
-        if not (isinstance(X, np.ndarray) and X.dtype == self.dtype):  # not an array, or still to be converted
+        if not (isinstance(X, np.ndarray) and X.dtype == self.dtype):  # X may still have to be converted
             return self.columns([j])[:, 0]
         if ones is not None and j == self.n_features:
             return ones
