@@ -301,6 +301,12 @@ def screened(monkeypatch):
     only(monkeypatch, "screen")
 
 
+def filled(problem, count=1):
+    screen = Screen(problem, count)
+    screen.fill()
+    return screen
+
+
 @ORDERS
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 7, 61, screen_kernels.CHUNK + 5])
@@ -308,7 +314,7 @@ def test_the_copy_errs_by_half_a_unit(kind, order, n):
     X, y = design(kind, 0, n, 90)
     X[:, 3] = 0
     X[0, 4] = 1e8
-    screen = Screen(Problem(np.asarray(X, order=order), y), 1)
+    screen = filled(Problem(np.asarray(X, order=order), y))
     unit, copy = screen.data.unit, screen.copy if X.shape == screen.copy.shape else screen.copy.T
     assert np.all(np.abs(copy * unit - X) <= (0.5 + 1e-9) * unit)
     np.testing.assert_allclose(unit * screen_kernels.LARGEST, np.abs(X).max(axis=0), rtol=1e-15)
@@ -326,9 +332,9 @@ def exact_error(screen, X, r):
 def test_the_bound_holds_and_is_not_loose(order, n):
     """Entries half a unit off, and the residual that makes the errors of a column add up."""
     X, y = design("gaussian", 0, n, 40)
-    unit = Screen(Problem(X, y), 1).data.unit
+    unit = filled(Problem(X, y)).data.unit
     X = np.asarray(unit * np.clip(np.rint(X / unit) + 0.49, -32767, 32767), order=order)
-    screen = Screen(Problem(X, y), 1)
+    screen = filled(Problem(X, y))
     copy = screen.copy if X.shape == screen.copy.shape else screen.copy.T
     for j in range(40):
         error = exact_error(screen, X, np.sign(X[:, j] - screen.data.unit[j] * copy[:, j]))
@@ -351,7 +357,7 @@ def few_large_entries(rest, a, n=20_000):
 def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     v, x = few_large_entries(8.4999, 0.8)
     X = np.asarray(np.stack([v] * 8, axis=1), order=order)
-    screen = Screen(Problem(X, x), 1)
+    screen = filled(Problem(X, x))
     error = exact_error(screen, X, x)
     assert np.all(error <= 0.7 * screen.data.error)
     assert order == "F" or np.all(error > 0.5 * np.sqrt(len(x)) * screen.data.unit)
@@ -373,8 +379,9 @@ def test_a_near_tie_that_single_precision_turns_round(order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_copy_may_err_as_far_as_its_bound(screened, monkeypatch, kind):
+def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
     """Errors of 0.99 of the bound, the worst for the picks or by chance, in place of the copy's own."""
+    only(monkeypatch, "screen, one by one")
     rng = np.random.default_rng(0)
 
     def scores(self, x):
@@ -461,7 +468,7 @@ def test_few_picks_and_other_problems_need_no_copy(monkeypatch):
 @ORDERS
 def test_passes_are_shared_as_long_as_that_makes_them_faster(monkeypatch, order):
     X, y = design("gaussian", 0)
-    screen = Screen(Problem(np.asarray(X, order=order), y), 3)
+    screen = filled(Problem(np.asarray(X, order=order), y), 3)
     times = iter([0, 1, 0, 2, 0, 0.5, 0, 0.5, 0, 2, 0, 0.5])  # alone; waking, twice together, late; alone
     monkeypatch.setattr(single.time, "perf_counter", lambda: next(times))
     threads, scores = [], []

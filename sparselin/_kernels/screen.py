@@ -76,8 +76,8 @@ def _copy_columns(Xt, copy, unit, start, stop):
         _round(Xt[j], inverse, copy[j])
 
 
-@kernel()
-def copy(screen, gamma, start, stop):
+@inner()
+def _fill(screen, gamma, start, stop):
     """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
 
     The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
@@ -92,6 +92,12 @@ def copy(screen, gamma, start, stop):
         screen.unit[j] *= screen.scale[j]
         off = screen.unit[j] * math.sqrt(n) / 2
         screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
+
+
+@kernel()
+def fill(screen, gamma, start, stop):
+    """Run `_fill` in one of several threads."""
+    _fill(screen, gamma, start, stop)
 
 
 @inner(fastmath={"contract"})
@@ -168,13 +174,19 @@ class ScreenedDesign(NamedTuple):
     error: NDArray[np.float64]
 
 
-@kernel()
-def products(screen, x, z, start, stop):
+@inner()
+def _multiply(screen, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy."""
     if screen.by_rows:
         _products_by_rows(screen.copy, x, z, start, stop)
     else:
         _products_by_columns(screen.copy, x, z, start, stop)
+
+
+@kernel()
+def products(screen, x, z, start, stop):
+    """Run `_multiply` in one of several threads."""
+    _multiply(screen, x, z, start, stop)
 
 
 class Levels(NamedTuple):
@@ -328,8 +340,8 @@ def _search(screen, z, growth, t, levels):
     return candidates[best], lam, (top - second) / top
 
 
-@kernel()
-def shorten(screen, growth, start, stop, x, z):
+@inner()
+def _shorten(screen, growth, start, stop, x, z):
     """Update the bounds on ρ_j² by the columns q_s of Q, start ≤ s < stop.
 
     x, z : workspace for q_s in single precision and its products with the copy.
@@ -340,7 +352,7 @@ def shorten(screen, growth, start, stop, x, z):
     for s in range(start, stop):
         for i in range(x.size):
             x[i] = growth.Qt[s, i]
-        products(screen, x, z, 0, z.size)
+        _multiply(screen, x, z, 0, z.size)
         for j in range(z.size):
             product, error = screen.unit[j] * abs(z[j]), screen.error[j]
             growth.least[j] -= (product + error) ** 2
@@ -348,23 +360,25 @@ def shorten(screen, growth, start, stop, x, z):
 
 
 @kernel()
-def certain_pick(screen, growth, t, levels, x, z, known):
-    """Return the results of `_search` for a selection of t columns.
+def certain_pick(screen, z, growth, t, levels):
+    """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
+    return _search(screen, z, growth, t, levels)
 
-    x, z : r/‖r‖ in single precision and its products with the copy. Unless `known`, both are computed here.
-    """
+
+@inner()
+def _next(screen, growth, t, levels, x, z):
+    """Return the results of `_search`. x (n,) and z (d,) are workspace in single precision."""
     r_norm = math.sqrt(dot(growth.r, growth.r))
     if r_norm == 0:
         return -1, 0.0, 0.0
-    if not known:
-        for i in range(x.size):
-            x[i] = growth.r[i] / r_norm
-        products(screen, x, z, 0, z.size)
+    for i in range(x.size):
+        x[i] = growth.r[i] / r_norm
+    _multiply(screen, x, z, 0, z.size)
     return _search(screen, z, growth, t, levels)
 
 
 @kernel()
-def extend(screen, growth, t, levels, picks, steps, more):
+def extend(screen, growth, t, levels, picks, steps, more, gamma):
     """Add the pick picks[0] to t selected columns, then up to picks.size − 2 further picks while certain.
 
     Entry s of `picks` is the pick s, and the last one written is the pick that would follow, or −1 if it is
@@ -372,9 +386,18 @@ def extend(screen, growth, t, levels, picks, steps, more):
     that it adds, and ‖r‖ afterwards. Returns the number of columns added: picks end if a column is in the
     span of the columns before it, or if ‖r‖ is at most `levels.floor`. If `more` is not set, the pick that
     follows the last one is not searched.
+
+    If `picks` has one entry, no pick is added, and the entry is searched. If gamma, a number for `_fill`, is
+    positive, the copy is made first.
     """
     Qt, R, r = growth.Qt, growth.R, growth.r
     x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
+    if gamma > 0:
+        _fill(screen, gamma, 0, z.size)
+        if growth.least.size > 0:
+            _shorten(screen, growth, 0, t, x, z)
+    if picks.size == 1:
+        picks[0], steps[0, 0], steps[0, 1] = _next(screen, growth, t, levels, x, z)
     for s in range(picks.size - 1):
         j = picks[s]
         if t + s == r.size:
@@ -388,16 +411,14 @@ def extend(screen, growth, t, levels, picks, steps, more):
             return s
         growth.inverse[t + s], growth.out[j] = square, True
         if growth.least.size > 0:
-            shorten(screen, growth, t + s, t + s + 1, x, z)
+            _shorten(screen, growth, t + s, t + s + 1, x, z)
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))
         picks[s + 1] = -1
         if steps[s, 3] <= max(levels.floor, 0.0) or not (more or s + 2 < picks.size):
             return s + 1
-        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = certain_pick(
-            screen, growth, t + s + 1, levels, x, z, False
-        )
+        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = _next(screen, growth, t + s + 1, levels, x, z)
         if picks[s + 1] < 0:
             return s + 1
     return picks.size - 1

@@ -102,8 +102,9 @@ class Screened(ByRule):
         self._growth = kernels.Growth(*qr.arrays, selection.residual.copy(), out, squares, squares.copy())
         if by_length:
             out[problem.column_norms[: len(out)] == 0] = True
-            kernels.shorten(self._screen.data, self._growth, 0, qr.size, *self._workspace())
-        feature, lam_star, margin = self._search(self._levels(-1.0))
+        if not at_once:
+            self._screen.fill()
+        feature, lam_star, margin = self._search(self._levels(-1.0), self._screen.gamma)
         self._next = Pick.certain(feature, lam_star, margin, with_active) if feature >= 0 else None
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
@@ -115,7 +116,9 @@ class Screened(ByRule):
         while True:
             here = slice(s, stop + 1)
             more = at_once and m < left
-            count = kernels.extend(self._screen.data, growth, qr.size, levels, picks[here], steps[here], more)
+            count = kernels.extend(
+                self._screen.data, growth, qr.size, levels, picks[here], steps[here], more, 0.0
+            )
             qr.index += picks[s : s + count].tolist()
             s += count
             if s < stop or at_once or s == left or steps[s - 1, 3] <= floor:
@@ -144,18 +147,22 @@ class Screened(ByRule):
         rounding, power = problem.rounding(0.0), problem.errors.power
         return kernels.Levels(rounding, problem.unit, power, problem.y_norm, unit, floor)
 
-    def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
-        """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin."""
-        screen, growth, known = self._screen, self._growth, not self._at_once
-        x, z = self._workspace()
-        if known and (length := math.sqrt(growth.r @ growth.r)) > 0:
-            z = screen.scores(growth.r / length)
-        found = kernels.certain_pick(screen.data, growth, self.selection.qr.size, levels, x, z, known)
-        return cast(tuple[int, float, float], found)
+    def _search(self, levels: kernels.Levels, gamma: float = 0.0) -> tuple[int, float, float]:
+        """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin.
 
-    def _workspace(self) -> tuple[FloatArray, FloatArray]:
-        n, d = len(self._growth.r), len(self._growth.out)
-        return np.empty(n, np.float32), np.empty(d, np.float32)
+        gamma : see the kernel `extend`.
+        """
+        screen, growth, t = self._screen, self._growth, self.selection.qr.size
+        if self._at_once:
+            picks, steps = np.empty(1, np.intp), np.empty((1, 4))
+            kernels.extend(screen.data, growth, t, levels, picks, steps, True, gamma)
+            return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
+        length = math.sqrt(growth.r @ growth.r)
+        if length == 0:
+            return -1, 0.0, 0.0
+        z = screen.scores(growth.r / length)
+        found = kernels.certain_pick(screen.data, z, growth, t, levels)
+        return cast(tuple[int, float, float], found)
 
 
 def can_screen(problem: Problem) -> bool:
@@ -182,8 +189,12 @@ class Screen:
         # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
         # those in the sum of a chunk, in any order, and in the sum of the chunks (1).
         mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
-        spread(lambda a, b: kernels.copy(self.data, mu / (1 - mu), a, b), d, count)
+        self.gamma = mu / (1 - mu)
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
+
+    def fill(self) -> None:
+        """Fill the copy, in all threads."""
+        spread(lambda a, b: kernels.fill(self.data, self.gamma, a, b), len(self.data.unit), self._count)
 
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.
