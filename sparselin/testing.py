@@ -13,17 +13,10 @@ import numpy as np
 from sparselin.ensembles.claims import Rate as Rate
 from sparselin.ensembles.claims import rate as rate
 from sparselin.ensembles.claims import smaller as smaller
-from sparselin.validation import FloatArray, check_count, check_real
+from sparselin.validation import FloatArray, check_count, check_real, needs
 
-try:
+with needs("hypothesis", "sparselin.testing needs hypothesis: pip install 'sparselin[verify]'"):
     from hypothesis import strategies as st
-except ModuleNotFoundError as error:
-    if error.name != "hypothesis":
-        raise
-    raise ModuleNotFoundError(
-        "sparselin.testing needs hypothesis, which is not installed: pip install 'sparselin[verify]'",
-        name="hypothesis",
-    ) from None
 
 Pair: TypeAlias = tuple[FloatArray, FloatArray]
 

@@ -5,6 +5,7 @@ A message names the argument, the value that was passed, the value that was expe
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
@@ -12,7 +13,7 @@ import math
 import operator
 import sys
 import zipfile
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -344,6 +345,20 @@ def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "")
     return count
 
 
+@contextlib.contextmanager
+def needs(package: str, use: str) -> Iterator[None]:
+    """Import an optional package inside a `with` block; if it is missing, the error says how to install it.
+
+    use : the beginning of the message of the ModuleNotFoundError, with the command that installs the package.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != package:
+            raise
+        raise ModuleNotFoundError(use, name=package) from None
+
+
 def check_new(name: str, taken: Container[str], what: str) -> str:
     """Check that `name` is not among the names already in use, and return it.
 
@@ -392,6 +407,21 @@ def check_real(
     if not allowed(number):
         raise ValueError(f"{name} must be {words}; got {number}")
     return number
+
+
+def check_choice(value: Any, name: str, known: Iterable[str]) -> None:
+    """Raise ValueError unless the value is one of the strings `known`."""
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+
+
+def check_generator(rng: Rng) -> np.random.Generator:
+    """Return the generator itself, or a new one made from a seed."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise TypeError(f"rng must be a seed, an integer ≥ 0, or a numpy Generator; got {rng!r}") from None
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -340,5 +340,5 @@ def test_a_seed_fixes_every_bit(parametrization):
 
 def test_another_parametrization_is_named():
     X, y, _ = sparse_signal(14, 20, 30)
-    with pytest.raises(ValueError, match=r"parametrization must be one of.*'linear'.*got 'square'"):
+    with pytest.raises(ValueError, match=r"parametrization must be one of linear, .*got 'square'"):
         sl.sequential_attention(X, y, 2, parametrization="square")

@@ -113,16 +113,17 @@ class SubsetBasis(NamedTuple):
     members: Indices
 
 
+def empty_search(m: int, value: float, d: int) -> SubsetSearch:
+    """Allocate the state of a search that may add m features, with d candidates and a first value."""
+    inside, found, counters = np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.zeros(6, np.intp)
+    unclear, work = np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d))
+    return SubsetSearch(m, inside, found, np.array([value]), counters, unclear, work)
+
+
 def empty_stack(levels: int, d: int) -> Stack:
     """Allocate the stack for a number of levels and d features."""
-    sizes = np.zeros((2, levels)), np.zeros((3, levels), np.intp)
-    return Stack(
-        np.empty((levels, d, d)),
-        np.zeros((levels, 6, d + 1)),
-        np.zeros((levels, d), np.intp),
-        *sizes[0],
-        *sizes[1],
-    )
+    G, rows, features = np.empty((levels, d, d)), np.zeros((levels, 6, d + 1)), np.zeros((levels, d), np.intp)
+    return Stack(G, rows, features, *np.zeros((2, levels)), *np.zeros((3, levels), np.intp))
 
 
 @inner(**NUMPY)

@@ -18,7 +18,7 @@ from sparselin.lasso.sequential import homotopy_at
 from sparselin.linalg.ties import relative_margin
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
-from sparselin.validation import Columns, check_count, check_level
+from sparselin.validation import Columns, check_choice, check_count, check_level
 
 # The relative accuracies of a training. If a feature outside A(S) has the largest weight, training is
 # repeated with the next accuracy. The last one is 4500 eps; at a smaller one rounding of the gap decides.
@@ -122,8 +122,7 @@ def sequential_attention(
     >>> path.support.tolist(), [int(np.abs(s).argmax()) for s in path.weights]
     ([1, 0], [1, 1])
     """
-    if parametrization not in list(FORMS):
-        raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
+    check_choice(parametrization, "parametrization", FORMS)
     fixed = None if lam is None else check_level(lam, "lam")
     max_iter, size = check_count(max_iter, "max_iter", 1), _SIZE if lam is None else None
     generator = np.random.default_rng(rng)

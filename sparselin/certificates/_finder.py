@@ -16,17 +16,11 @@ import numpy as np
 from sparselin.certificates import step as steps
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, step_name
+from sparselin.validation import needs
 
-try:
+_USE = "certify, and the check of a flow in balls, need python-flint: pip install 'sparselin[verify]'"
+with needs("flint", _USE):
     from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
-except ModuleNotFoundError as error:
-    if error.name != "flint":
-        raise
-    raise ModuleNotFoundError(
-        "certify, and the check of a flow in balls, need python-flint, which is not installed: "
-        "pip install 'sparselin[verify]'",
-        name="flint",
-    ) from None
 
 Matrix: TypeAlias = Any  # fmpq_mat; python-flint has no annotations
 Vector: TypeAlias = list[Any]  # of fmpq

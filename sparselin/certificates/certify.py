@@ -23,6 +23,7 @@ from sparselin.certificates.form import CLAIMS, Verification
 from sparselin.certificates.step import Indices, StepCertificate, Steps, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, FlowPath, SelectionPath
+from sparselin.validation import check_choice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,8 +296,7 @@ def certify(
     """
     from sparselin.certificates._finder import Finder
 
-    if claim not in CLAIMS:
-        raise ValueError(f"claim must be one of {tuple(CLAIMS)}; got {claim!r}")
+    check_choice(claim, "claim", CLAIMS)
     problem, support, n_forced = _read_path(X, y, path)
     data, response = form.problem_data(problem)
     if isinstance(path, FlowPath):

@@ -66,7 +66,8 @@ class _LassoNet(NetworkEstimator):
     def _fit(self, task: NetworkTask) -> nn.Module:
         self._narrow = check_flag(self.refit, "refit")
         with seeded(task.seed):
-            network = self._network(task)
+            inner = self._new_network(task, task.n_features)
+            network = SkipNetwork(inner, task.n_features, task.n_outputs)
         split = self._split(task)
         self._path_and_row(split, network)
         if not self.refit:
@@ -88,11 +89,6 @@ class _LassoNet(NetworkEstimator):
         self.n_features_ = len(self.selected_)
         self.feature_importances_ = self.path_.importances
 
-    def _network(self, task: NetworkTask) -> SkipNetwork:
-        """Return a new network with a skip connection."""
-        inner = self._new_network(task, task.n_features)
-        return SkipNetwork(inner, task.n_features, task.n_outputs)
-
     def _path(
         self, task: NetworkTask, network: nn.Module, stop_on: str = "validation", **options: Any
     ) -> LassoNetPath:
@@ -106,9 +102,8 @@ class _LassoNet(NetworkEstimator):
 
     def _settings(self, stop_on: str = "validation") -> LassoNetSettings:
         """Return the settings of the training, taken from the parameters with the same names."""
-        kinds = (_LassoNet, LassoNetSettings)
-        ours, theirs = ({field.name for field in dataclasses.fields(kind)} for kind in kinds)
-        return LassoNetSettings(stop_on=stop_on, **{name: getattr(self, name) for name in ours & theirs})
+        names = {field.name for field in dataclasses.fields(LassoNetSettings)} & self.get_params().keys()
+        return LassoNetSettings(stop_on=stop_on, **{name: getattr(self, name) for name in names})
 
     def _retrain(self, task: NetworkTask, network: nn.Module) -> nn.Module:
         """Train a network on the selected features. If there are validation rows, keep the best epoch."""

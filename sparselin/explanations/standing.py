@@ -77,11 +77,9 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
     total, rest = start.residual_norm, now.residual_norm
     fitted, vanishes = rest <= now.residual_error, not start.outside[0]
     r2 = 0.0 if total <= start.residual_error else 1 - (rest / total) ** 2 * (not fitted)
-    if vanishes:
-        return Standing(0.0, none, none, r2, 0.0, 0.0, True)
-    b, shares = _regression(problem, qr, S, j)
-    if not now.outside[0]:
-        return Standing(0.0, b, shares, r2, 0.0, 0.0, False)
+    b, shares = (none, none) if vanishes else _regression(problem, qr, S, j)
+    if vanishes or not now.outside[0]:
+        return Standing(0.0, b, shares, r2, 0.0, 0.0, vanishes)
     left = min(1.0, float(now.length[0] / start.length[0]) ** 2)
     c = float(now.c[0]) / float(now.length[0])
     if fitted or abs(now.c[0]) <= now.coarse * now.error[0]:

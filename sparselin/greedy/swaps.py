@@ -14,7 +14,7 @@ from sparselin.greedy.ols import ols, subset_fields
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, Status, SwappedSubset
-from sparselin.validation import Columns
+from sparselin.validation import Columns, check_choice
 
 Rule = Literal["exact", "ompr"]
 Pairs = Iterator[tuple[int, int]]
@@ -103,8 +103,7 @@ def swaps(
     >>> subset.removed.tolist(), subset.inserted.tolist(), subset.residuals.round(9).tolist()
     ([2], [1], [3.125, 0.25])
     """
-    if rule not in get_args(Rule):
-        raise ValueError(f"rule must be one of {', '.join(get_args(Rule))}; got {rule!r}")
+    check_choice(rule, "rule", get_args(Rule))
     given = as_problem(X, y, **data)
     k, first = given.budget(k, forced)
     initial = [j for j in given.indices(start, "start").tolist() if j not in first]

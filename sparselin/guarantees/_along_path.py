@@ -280,6 +280,12 @@ class _Remainder(NamedTuple):
     m: int
     undecided: bool
 
+    @property
+    def scores(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """|c| and |c|/ρ, each with bounds on its rounding errors."""
+        size = np.abs(self.c)
+        return (size, self.error_c), (size / self.rho, self.error_gain)
+
 
 def step(
     data: ScaledData, S: IndexArray, pick: IndexArray, k: int, known: LowerBounds, limits: tuple[int, int]
@@ -365,10 +371,8 @@ def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
 
     at : the position of the pick in `left`. If it is empty, both answers are True.
     """
-    size, gains = np.abs(left.c), np.abs(left.c) / left.rho
-    most_correlated = bool(((size + left.error_c)[at] >= (size - left.error_c).max()).all())
-    most_gained = bool(((gains + left.error_gain)[at] >= (gains - left.error_gain).max()).all())
-    return most_correlated, most_gained
+    by_c, by_gain = (bool(((v + e)[at] >= (v - e).max()).all()) for v, e in left.scores)
+    return by_c, by_gain
 
 
 def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
@@ -379,9 +383,7 @@ def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
 
     at : the position of the pick in `left`; empty if there is none, and then q² = 1.
     """
-    size, gains = np.abs(left.c), np.abs(left.c) / left.rho
-    pairs = (size, left.error_c), (gains, left.error_gain)
-    by_c, by_gain = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
+    by_c, by_gain = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in left.scores)
     return by_c, by_gain
 
 

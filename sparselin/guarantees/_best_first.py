@@ -331,14 +331,11 @@ class BestFirst:
         inn = order[:m][low + h[:m] - h[m] >= target]
         needed = self.given.hierarchy.closure(stage.groups[inn])
         out = out[~np.isin(stage.groups[out], needed)]  # else no set is left; the next bound shows it
-        if len(out) or len(inn):
-            self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
-        if len(out):
-            state[out] = OUT
-            operations.append(("out", vector, tuple(stage.groups[out].tolist())))
-        if len(inn):
-            state[inn] = IN
-            operations.append(("in", vector, tuple(stage.groups[inn].tolist())))
+        for places, side, kind in ((out, OUT, "out"), (inn, IN, "in")):
+            if len(places):
+                self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
+                state[places] = side
+                operations.append((kind, vector, tuple(stage.groups[places].tolist())))
         return len(inn) > 0
 
     def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:

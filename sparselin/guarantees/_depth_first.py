@@ -137,10 +137,7 @@ class Tree:
         self.problem = problem
         self.start = start = Start(problem, k, forced)
         self.data, self.stack = project_data(start, start.forced), kernels.empty_stack(max(1, m - 1), d)
-        self.best = kernels.SubsetSearch(
-            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
-            np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
-        )  # fmt: skip
+        self.best = kernels.empty_search(m, start.value, d)
         free = np.setdiff1d(np.arange(d), start.forced)
         self.stack.features[0, : len(free)] = free
         self.stack.size[0] = len(free)

@@ -78,10 +78,7 @@ class Enumeration(Tree):
         self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
         self.data = self._project_off(project_data(self.start, forced[:0]), forced[:0], forced)
         value = min(self.start.value, float(self.data.y @ self.data.y))
-        self.best = kernels.SubsetSearch(
-            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([value]), np.zeros(6, np.intp),
-            np.empty(0, np.intp), np.empty((4, 0)),
-        )  # fmt: skip
+        self.best = kernels.empty_search(m, value, 0)
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
         free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
         # nearly equal columns become neighbours, and the tiles of good sets come first

@@ -6,9 +6,10 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.validation import check_count, check_level
 
 # Seconds between two calls of the callback, and between two lines on the terminal; the first comes later.
 _INTERVAL, _LINE, _FIRST = 0.05, 0.5, 2.0
@@ -52,13 +53,18 @@ class Found(NamedTuple):
 class Watch:
     """The limits of a search, its callback, and a progress line on the terminal during a long search.
 
+    Attributes
+    ----------
     nodes, seconds : the limits, or inf.
     """
 
     def __init__(
-        self, nodes: float, seconds: float, callback: Callable[[SearchState], object] | None = None
+        self, time_limit: float | None, node_limit: int | None, callback: Any = None, searches: int = 1
     ) -> None:
-        self.nodes, self.seconds, self.callback = nodes, seconds, callback
+        """Check the limits. Each of the `searches` has an equal share of the time."""
+        self.seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit") / searches
+        self.nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
+        self.callback: Callable[[SearchState], object] | None = callback
         self.began, self.looked = time.monotonic(), -math.inf
         self.line, self.shown = self.began + _FIRST, sys.stderr is not None and sys.stderr.isatty()
 

@@ -23,15 +23,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sparselin.results import FloatArray
+from sparselin.validation import needs
 
-try:
+with needs("flint", "inference needs python-flint: pip install 'sparselin[verify]'"):
     from flint import arb, ctx
-except ModuleNotFoundError as error:
-    if error.name != "flint":
-        raise
-    raise ModuleNotFoundError(
-        "inference needs python-flint, which is not installed: pip install 'sparselin[verify]'", name="flint"
-    ) from None
 
 Set: TypeAlias = list[tuple[float, float]]
 Ends: TypeAlias = tuple[FloatArray, FloatArray]  # low and high ends of open intervals
@@ -59,14 +54,9 @@ def beyond(low: float, high: float) -> Ends:
 
 def scale_set(offsets: Set, factor: float, side: int) -> Set:
     """Multiply a set by a factor > 0, and widen (side = 1) or narrow (−1) it by more than rounding errors."""
-    more = side * 2.0**-50
-    return [
-        (
-            low * factor * (1 - more * math.copysign(1, low)),
-            high * factor * (1 + more * math.copysign(1, high)),
-        )
-        for low, high in offsets
-    ]
+    ends = factor * np.array(offsets).reshape(-1, 2)
+    ends *= 1 + side * 2.0**-50 * np.copysign(1.0, ends) * [-1, 1]
+    return list(map(tuple, ends.tolist()))
 
 
 def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> Ends:
@@ -111,11 +101,9 @@ class Normal:
 
     def _position(self, offset: float, corner: int, theta: float) -> Any:
         """Return z − θ at an offset; ±∞ for an infinite one."""
-        return (
-            arb(self.x) + corner * arb(self.error) - arb(theta) + arb(offset)
-            if math.isfinite(offset)
-            else arb(offset)
-        )
+        if not math.isfinite(offset):
+            return arb(offset)
+        return arb(self.x) + corner * arb(self.error) - arb(theta) + arb(offset)
 
 
 def _tail(z: Any) -> Any:

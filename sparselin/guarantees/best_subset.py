@@ -150,8 +150,6 @@ def best_subset(
     [0, 2]
     """
     given = as_problem(X, y, **data)
-    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
-    nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
     sizes: Any = k if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
@@ -160,7 +158,7 @@ def best_subset(
     budgets = sorted(dict(check_budget(given, restrictions, size, forced) for size in sizes).items())[::-1]
     results: list[BestSubset] = []
     for size, units in budgets:
-        watch = Watch(nodes, seconds / len(budgets), callback)
+        watch = Watch(time_limit, node_limit, callback, len(budgets))
         floor = results[-1].lower_bound if results else 0.0
         try:
             with workers(1e7):  # limits BLAS to one thread: the matrices are small
@@ -209,13 +207,12 @@ def resume_subset(
     """
     if not isinstance(result, BestSubset):
         raise TypeError(f"result must be a result of best_subset; got {type(result).__name__}")
-    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
-    nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
+    watch = Watch(time_limit, node_limit, callback)
     if result.saved is None:
         return result
     saved: SavedSearch = pickle.loads(pickle.dumps(result.saved))  # the result itself must not change
     with workers(1e7):
-        return _finish(saved, Watch(nodes, seconds, callback), result.lower_bound)
+        return _finish(saved, watch, result.lower_bound)
 
 
 def check_restrictions(

@@ -16,7 +16,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.errors import EPS
 from sparselin.results import Inference, LassoPath, SelectionPath, Status
-from sparselin.validation import Rng, check_real
+from sparselin.validation import Rng, check_choice, check_real
 
 
 @takes_problem
@@ -135,6 +135,7 @@ def inference(
     problem = _problem(X, y, path, sample_weight)
     n = len(problem.weighted_rows())
     level = check_real(level, "level", lambda value: 0 < value < 1, "between 0 and 1")
+    check_choice(method, "method", ("exact", "split", "randomized"))
     if k is not None and lam is not None:
         raise ValueError("k and lam exclude each other. Pass one of them")
     if isinstance(k, str) and k not in ("bic", "ebic"):
@@ -151,8 +152,6 @@ def inference(
         return split(problem, path, k, lam, sigma, words, level, splits, rng)
     if method == "randomized":
         return randomize(problem, path, k, lam, sigma, words, level, gamma, rng)
-    if method != "exact":
-        raise ValueError(f'method must be "exact", "split" or "randomized"; got {method!r}')
     basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
     _check_data(basis, trace, path)
     if isinstance(k, str):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import SubmodularityRatio
-from sparselin.validation import check_count, check_flag, check_level
+from sparselin.validation import check_count, check_flag, check_generator, check_level
 
 
 def submodularity_ratio_of(
@@ -96,14 +96,6 @@ def submodularity_ratio_of(
     known = "0, because f is monotone" if monotone else "none"
     method = f"lower: {known}; upper: the least ratio of random pairs, {len(values)} values of f"
     return _result(0.0 if monotone else -math.inf, ratio, method, L, A)
-
-
-def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """Return the generator itself, or a new one made from a seed."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise TypeError(f"rng must be a seed or a numpy.random.Generator; got {rng!r}") from None
 
 
 class _Values:

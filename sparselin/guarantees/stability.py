@@ -14,7 +14,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
-from sparselin.validation import Columns, Rng, check_count
+from sparselin.validation import Columns, Rng, check_choice, check_count
 
 Method = Literal["omp", "ols", "lasso"]
 
@@ -122,8 +122,7 @@ def stability_selection(
     >>> round(found.bound(3, 0.9), 3), round(found.bound(3, 0.9, unimodal=True), 3)
     (0.281, 0.097)
     """
-    if method not in get_args(Method):
-        raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
+    check_choice(method, "method", get_args(Method))
     problem = as_problem(X, y, **data)
     k, first = problem.budget(k, forced)
     pairs, tau = check_count(pairs, "pairs", 1), check_threshold(threshold)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Unpack
@@ -84,14 +83,13 @@ def subsets_within(
     ([[0, 2], [0, 1]], [0], True)
     """
     given = as_problem(X, y, **data)
-    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     eps, max_sets = check_level(eps, "eps"), check_count(max_sets, "max_sets", 1)
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
     pairs = restrictions.hierarchy.pairs
     if len(set(map(frozenset, pairs))) < len(pairs):
         raise ValueError("hierarchy must have no cycle. Put features that need one another in one group")
     k, units = check_budget(given, restrictions, k, forced)
-    watch = Watch(math.inf, seconds, callback)
+    watch = Watch(time_limit, None, callback)
     with workers(1e7):
         search = BestFirst(prepare(given, restrictions), k, units, restrictions, within=eps)
         status = search.run(watch, max_sets)

@@ -152,7 +152,7 @@ class SequentialAttention:
         self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
         self._plan = PlannedSchedule(left, features_per_step, warm_up, steps_per_phase, schedule)
-        self._callback, self._rng = callback, training.as_generator(rng)
+        self._callback, self._rng = callback, training.check_generator(rng)
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -134,8 +135,8 @@ def lassonet_path(
         reduced = ReducedNetwork(model, partition)
         check_reads_through_first(model, reduced, rows.X)
         training = PathTraining(reduced, rows, held_out, by_rows, float(M), settings, order)
-        history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
-        return _follow(training, history, _lambdas(lams, training), callback)
+        given = {"M": float(M), "k": check_count(k, "k", 0, d), "groups": partition, "names": named}
+        return _follow(training, given, keep == "states", _lambdas(lams, training), callback)
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
@@ -160,58 +161,47 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
     return progression()
 
 
-class _History:
-    """The rows of the path so far."""
-
-    def __init__(self, M: float, k: int, groups: Any, names: Any, keep: bool, training: PathTraining) -> None:
-        self.given = {"M": M, "k": k, "groups": groups, "names": names}
-        self.keep, self.training = keep, training
-        self.rows: list[dict[str, Any]] = []
-        self.states: list[Any] = []
-
-    def add(self, found: dict[str, Any]) -> LassoNetStep:
-        """Add the row of a λ to the path, and return it for the callback."""
-        row = self.training.row(found)
-        self.rows.append(row)
-        if self.keep:
-            self.states.append(self.training.reduced.state())
-        return LassoNetStep(**{name: row[name] for name in LassoNetStep._fields})
-
-    def path(self, status: Status) -> LassoNetPath:
-        """Return the path of the rows so far."""
-        d = self.training.reduced.n_features
-        kinds: dict[str, Any] = {"n_selected": np.intp, "epochs": np.intp, "returns": np.intp, "mask": bool}
-        names = [*LassoNetStep._fields, "mask", "theta_norm"]
-        columns: dict[str, Any] = {
-            name: np.array([row[name] for row in self.rows], kinds.get(name, float)) for name in names
-        }
-        for name in ("mask", "theta_norm"):
-            columns[name] = columns[name].reshape(-1, d)
-        return LassoNetPath(**columns, states=tuple(self.states), status=status, **self.given)
+def _path(rows: list[dict[str, Any]], d: int, given: dict[str, Any], status: Status) -> LassoNetPath:
+    """Return the path of these rows, with d features and the other fields `given`."""
+    kinds: dict[str, Any] = {"n_selected": np.intp, "epochs": np.intp, "returns": np.intp, "mask": bool}
+    names, columns = [*LassoNetStep._fields, "mask", "theta_norm"], dict[str, Any]()
+    for name in names:
+        shape = (-1, d) if name in names[-2:] else -1
+        columns[name] = np.array([row[name] for row in rows], kinds.get(name, float)).reshape(shape)
+    states = tuple(row["state"] for row in rows if "state" in row)
+    return LassoNetPath(**columns, states=states, status=status, **given)
 
 
-def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
+def _follow(
+    training: PathTraining, given: dict[str, Any], keep: bool, lams: Iterator[float], callback: Any
+) -> LassoNetPath:
     """Train the dense network, then one network after the other at the values of λ; return the path.
+
+    given : the fields of the path that do not depend on λ.
+    keep : whether to keep the state of each network.
 
     After Ctrl-C the path has the completed rows. If a NonFiniteLoss is raised, its attribute `path` is this
     path.
     """
+    rows: list[dict[str, Any]] = []
+    path = functools.partial(_path, rows, training.reduced.n_features, given)
     try:
         found = training.dense()
         while True:
-            step = history.add(found)
+            rows.append(training.row(found) | ({"state": training.reduced.state()} if keep else {}))
+            step = LassoNetStep(**{name: rows[-1][name] for name in LassoNetStep._fields})
             if callback is not None and callback(step) is True:
-                return history.path(Status.STOPPED)
-            lam = next(lams, None) if step.n_selected > history.given["k"] else None
+                return path(Status.STOPPED)
+            lam = next(lams, None) if step.n_selected > given["k"] else None
             if lam is None:
-                return history.path(Status.COMPLETED)
+                return path(Status.COMPLETED)
             found = training.train_at(lam)
     except KeyboardInterrupt:
-        if not history.rows:
+        if not rows:
             raise
-        return history.path(Status.STOPPED)
+        return path(Status.STOPPED)
     except NonFiniteLoss as error:
-        error.path = history.path(Status.STOPPED)
+        error.path = path(Status.STOPPED)
         raise
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sparselin.validation import FloatArray, IndexArray, check_count, check_real
+from sparselin.validation import FloatArray, IndexArray, check_choice, check_count, check_real
 
 
 class MaskForm(NamedTuple):
@@ -91,9 +91,7 @@ class FeatureMask(nn.Module):
     ) -> None:
         super().__init__()
         d = check_count(n_features, "n_features", 1)
-        form: Any = parametrization
-        if not isinstance(form, str) or form not in FORMS:
-            raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
+        check_choice(parametrization, "parametrization", FORMS)
         self.parametrization, self.form = parametrization, FORMS[parametrization]
         self.temperature = check_real(temperature, "temperature", lambda T: T > 0, "positive")
         if self.temperature != 1 and parametrization != "softmax":
@@ -145,8 +143,7 @@ class FeatureMask(nn.Module):
     @torch.no_grad()
     def attention(self) -> FloatArray:
         """Return the moduli of the attention weights of all units in float64, 1 for selected units."""
-        s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
-        return s
+        return np.asarray(self.weights().abs().to("cpu", torch.float64).numpy())
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the rows of X times the mask s."""

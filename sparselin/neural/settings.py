@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from sparselin.neural.batches import as_tensor
 from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
+from sparselin.validation import check_choice as check_choice
 from sparselin.validation import check_count, check_flag, check_level, check_real, check_weights
 
 # the settings that are numbers in an interval, which is also given in words
@@ -102,12 +103,6 @@ def check_settings(settings: Any) -> LassoNetSettings:
     if not isinstance(settings, LassoNetSettings):
         raise TypeError(f"settings must be a LassoNetSettings; got {type(settings).__name__}")
     return settings
-
-
-def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
-    """Raise ValueError unless the value is one of the two strings `known`."""
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
 
 
 def _pair(value: Any, name: str) -> tuple[Any, ...]:

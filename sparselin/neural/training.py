@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sparselin.validation import check_count, check_real
+from sparselin.validation import check_generator as check_generator
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -145,14 +146,6 @@ def check_finite_loss(value: float, where: str) -> None:
         )
 
 
-def as_generator(rng: Any) -> np.random.Generator:
-    """Return the NumPy Generator for a seed, or the given Generator."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise TypeError(f"rng must be a seed, an integer ≥ 0, or a numpy Generator; got {rng!r}") from None
-
-
 def check_function(value: Any, name: str) -> None:
     """Raise TypeError unless the value is a function or None."""
     if value is not None and not callable(value):
@@ -167,7 +160,7 @@ def seeded(rng: Any) -> Iterator[torch.Generator]:
 
     rng : a seed or a NumPy Generator.
     """
-    seed = int(as_generator(rng).integers(2**63))
+    seed = int(check_generator(rng).integers(2**63))
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
+from sparselin.validation import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -89,10 +90,8 @@ def in_space(X: Any, y: Any, n: int | None = None) -> Problem:
 
 def pyplot() -> Any:
     """Import and return matplotlib.pyplot. If it is missing, ModuleNotFoundError says how to install it."""
-    try:
+    with needs("matplotlib", "figures need matplotlib: pip install 'sparselin[plot]'"):
         import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("figures need matplotlib: pip install 'sparselin[plot]'") from error
     return plt
 
 
@@ -155,11 +154,15 @@ def write_near(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, i
     ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": POINTS} | look)
 
 
+def handles_of(*drawn: Axes) -> dict[str, Any]:
+    """Return label ↦ line of the legends of some axes, one line for each label."""
+    return {label: line for ax in drawn for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
 def legend(ax: Axes, columns: int = 3) -> None:
     """Put the legend above the axes."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.2}
-    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))  # one handle for each label
-    if handles:
+    if handles := handles_of(ax):
         ax.legend(handles.values(), handles, ncols=columns, frameon=False, fontsize=POINTS, **place)
 
 

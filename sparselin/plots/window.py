@@ -77,9 +77,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
         right.plot(lam, beta[:, j], label=label, **options)
     ax.set_ylim(0, 1.12 * begin)
     ends = beta[:, list(shown)]
-    pad = 0.1 * float(np.ptp(ends)) or 1.0
-    right.set_ylim(min(0.0, float(ends.min())) - pad, max(0.0, float(ends.max())) + pad)
-    right.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    style.limits_and_zero(right, ends.min(initial=0), ends.max(initial=0), 0.1)
     for half in (ax, right):
         half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
         half.set_xlim(begin, end)

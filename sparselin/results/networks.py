@@ -85,8 +85,7 @@ class LassoNetPath(Named):
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
-        at: FloatArray = np.append(self.lam, np.inf)[last]
-        return at
+        return np.asarray(np.append(self.lam, np.inf)[last])
 
     def ranking(self) -> IndexArray:
         """Return the features (d,), the most important first.

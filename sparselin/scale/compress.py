@@ -16,7 +16,7 @@ from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
 from sparselin.scale.record import Progress
 from sparselin.scale.sources import ReadOptions, open_source
-from sparselin.validation import Columns, check_count, check_flag
+from sparselin.validation import Columns, check_choice, check_count, check_flag
 
 
 @suggest_names
@@ -117,8 +117,7 @@ def compress(
     >>> problem.compressed.held_out_r2(path).round(1).tolist()
     [-0.0, 0.8, 0.9]
     """
-    if on_bad not in ("raise", "skip"):
-        raise ValueError(f"on_bad must be 'raise' or 'skip'; got {on_bad!r}")
+    check_choice(on_bad, "on_bad", ("raise", "skip"))
     held = check_count(held_out, "held_out", 0)
     if held == 1:
         raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")

@@ -15,6 +15,7 @@ import numpy as np
 
 from sparselin.problem.memory import available
 from sparselin.scale.factor import BLOCK
+from sparselin.validation import needs
 
 _DEFAULT_MEMORY = 2**28  # bytes that a pass may take by default
 _BUFFER = 2**16  # bytes of a column of a Parquet file that are read at a time
@@ -233,12 +234,8 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
 
 def file_of(path: Any) -> Any:
     """Open a Parquet file as a stream; FileNotFoundError, or ValueError if the file has another format."""
-    try:
+    with needs("pyarrow", "Parquet files need pyarrow: pip install 'sparselin[scale]'"):
         import pyarrow.parquet as pq
-    except ImportError:
-        raise ModuleNotFoundError(
-            "Parquet files need pyarrow: pip install 'sparselin[scale]'", name="pyarrow"
-        ) from None
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
     except FileNotFoundError:

@@ -35,7 +35,7 @@ from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Statu
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
-from sparselin.validation import Columns
+from sparselin.validation import Columns, check_choice
 
 Watch = Callable[[float], object]
 
@@ -142,8 +142,7 @@ def choose_nu_for_each(
     if not sizes:
         return ()
     first = problem.indices(forced, "forced")
-    if method not in get_args(Method):
-        raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
+    check_choice(method, "method", get_args(Method))
     task = task_for(given, regularizer, 0.0, None, **moves)
     fits = dict(zip(sizes, lasso_fits(problem, sizes, first), strict=True))
     targets = {k: fit.r2_refitted if refitted else fit.r2 for k, fit in fits.items()}

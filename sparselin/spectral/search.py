@@ -18,7 +18,7 @@ from sparselin.results import GreedyMaximum, IndexArray, SelectionPath, SubsetRe
 from sparselin.spectral._searches import Callback, FoundSet, SearchTask, extend, forward, greedy_local, local
 from sparselin.spectral.objective import Objective
 from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
-from sparselin.validation import Columns, check_count, check_level
+from sparselin.validation import Columns, check_choice, check_count, check_level
 
 Variant = Literal["complete", "printed"]
 
@@ -263,8 +263,7 @@ def task_for(
     variant: Variant = "complete",
 ) -> SearchTask:
     """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
-    if variant not in get_args(Variant):
-        raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
+    check_choice(variant, "variant", get_args(Variant))
     double, nu, eps = centre(problem).in_double(), check_level(nu, "nu"), check_level(eps, "eps")
     gram, complete = Gram.of_problem(double), variant == "complete"
     return SearchTask(double, gram, f, nu, problem.dtype, callback, eps, complete)

@@ -169,7 +169,7 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
 def test_bad_masks_are_named():
     for words, options in (
         ("n_features must be at least 1", {"n_features": 0}),
-        (r"parametrization must be one of \['l1'.*got 'hard'", {"parametrization": "hard"}),
+        (r"parametrization must be one of linear, l1.*got 'hard'", {"parametrization": "hard"}),
         ("temperature must be positive", {"temperature": 0}),
         ('temperature is for "softmax" only', {"temperature": 2, "parametrization": "l1"}),
         ("groups must be 3 integers", {"groups": [0, 1]}),

@@ -16,6 +16,7 @@ from proofs_checks.experiments.diversity import report, run
 from proofs_checks.experiments.diversity.findings import judge
 from sparselin.datasets import FOLDER, Images, Source, images
 from sparselin.studies.common import command as cli
+from sparselin.studies.common.page import describe
 
 
 @click.command("python -m proofs_checks.experiments.diversity", cls=cli.Alone, context_settings=cli.HELP)
@@ -88,8 +89,8 @@ def diversity(
     console.print(report.findings_table(findings))
     for line in (*report.headline(design, settings, findings, selections), *report.reading(selections)):
         console.print(line, highlight=False)
-    command = _command(design, settings)
-    index = report.write(output, settings, design, selections, command, seconds, interrupted)
+    record = describe(_command(design, settings), seconds, jobs, seed, interrupted, report.PACKAGES)
+    index = report.write(output, settings, design, selections, record)
     cli.finish(console, index, interrupted)
 
 

@@ -195,17 +195,10 @@ def _spread(errors: Sequence[float]) -> str:
 
 
 def write(
-    output: Path,
-    settings: DiversitySettings,
-    design: Design,
-    selections: Sequence[MethodSelection],
-    command: str,
-    seconds: float,
-    interrupted: bool,
+    output: Path, settings: DiversitySettings, design: Design, selections: Sequence[MethodSelection], run: Any
 ) -> Path:
     """Write index.html, results.json, selections.csv and the figures (PNG and SVG) to a folder."""
     findings = judge(selections, settings)
-    run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
     least = extremes(selections, settings.sigma)
     results = {
         "run": run,

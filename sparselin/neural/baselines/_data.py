@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import torch
@@ -221,10 +221,9 @@ def _mean(Z: FloatArray, weight: FloatArray | None) -> FloatArray:
 
 def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any, int, bool]:
     """Return class numbers (n,) or standardized numbers (n, q); q; and whether they are classes."""
-    if task not in (None, "classification", "regression"):
-        raise ValueError(f"task must be 'classification', 'regression' or None; got {task!r}")
     if task is None:
         task = "regression" if y.dtype.kind == "f" else "classification"
+    validation.check_choice(task, "task", get_args(Task))
     if task == "regression":
         y = _standard_outputs(validation.to_numeric(y, "y"), weight)
         return y, y.shape[1], False

@@ -12,7 +12,7 @@ from sparselin.neural.baselines._data import PreparedData, Training, network_bas
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, adam, squared_error
 from sparselin.results import FeatureRanking
-from sparselin.validation import check_count, check_real
+from sparselin.validation import check_choice, check_count, check_real
 
 
 class AttenuationMask(nn.Module):
@@ -151,8 +151,7 @@ def concrete_autoencoder(
     >>> found.support[0], len(found.picks)
     (np.int64(1), 2)
     """
-    if target not in ("X", "y"):
-        raise ValueError(f"target must be 'X' or 'y'; got {target!r}")
+    check_choice(target, "target", ("X", "y"))
     high, low = (check_real(T, "temperatures", lambda T: T > 0, "positive") for T in temperatures)
     rows, loss, q = data.rows, data.loss, data.q
     if target == "X":

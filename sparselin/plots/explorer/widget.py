@@ -17,13 +17,11 @@ from sparselin.plots.explorer.state import State, of_data
 from sparselin.plots.style import in_space
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import FloatArray
-from sparselin.validation import Columns, check_level
+from sparselin.validation import Columns, check_level, needs
 
-try:
+with needs("anywidget", "the explorer needs anywidget: pip install 'sparselin[notebooks]'"):
     import anywidget
     import traitlets
-except ModuleNotFoundError as error:  # the class statement below needs its base class
-    raise ModuleNotFoundError("the explorer needs anywidget: pip install 'sparselin[notebooks]'") from error
 
 _ONE_AT_A_TIME = threading.Lock()  # several pages or browsers, each with its own thread
 

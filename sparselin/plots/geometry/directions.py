@@ -109,9 +109,7 @@ def around_several(
 
 def _shared_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
     """Put one legend below all panels, with space for the labels of polar axes."""
-    handles: dict[str, Any] = {}
-    for ax in drawn:
-        handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    handles = style.handles_of(*drawn)
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
     place = {"loc": "outside lower center", "ncols": ncols, "frameon": False, "fontsize": POINTS}
     figure.legend(handles.values(), handles, **place)

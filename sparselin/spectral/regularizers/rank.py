@@ -212,5 +212,4 @@ class PowerGrowth:
 
     def _error(self, sums: FloatArray, low: FloatArray, trace: FloatArray | float, cut: float) -> FloatArray:
         lower = np.minimum(np.maximum(low - self.gram.error * trace, cut), low)
-        error: FloatArray = low**self.alpha - lower**self.alpha + self.gram.error * sums
-        return error
+        return np.asarray(low**self.alpha - lower**self.alpha + self.gram.error * sums)

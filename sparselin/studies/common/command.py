@@ -210,13 +210,13 @@ def parse_names(text: str, known: Sequence[str], kind: tuple[str, str], option: 
     return tuple(names)
 
 
-def command_line(without: Sequence[str] = ()) -> str:
-    """Return the command line of the running command, without the given options, to repeat the run."""
+def command_line() -> str:
+    """Return the command line of the running command, to repeat the run."""
     context = click.get_current_context()
     words = context.command_path.split()
     for option in context.command.params:
         given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-        if not given or option.name in without:
+        if not given:
             continue
         value = context.params[str(option.name)]
         if isinstance(option, click.Argument):

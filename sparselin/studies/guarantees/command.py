@@ -15,6 +15,7 @@ from sparselin import guarantee_bounds
 from sparselin.ensembles import carried
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common import command as common
+from sparselin.studies.common.page import describe
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.guarantees import report, words
 from sparselin.studies.guarantees.large import examine_large
@@ -101,13 +102,13 @@ def guarantee(
         console.print("Interrupted before the first result; no report was written.")
         raise SystemExit(130)
     common.ignore_interrupts()
-    command = _command(settings, ensembles, quick)
-    seconds = time.perf_counter() - started
+    command, seconds = _command(settings, ensembles, quick), time.perf_counter() - started
+    run = describe(command, seconds, jobs, seed, interrupted, report.PACKAGES)
     if found.checked:
         console.print(words.promise_table(found.promises))
     for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
-    index = report.write(output, settings, command, found, seconds, interrupted)
+    index = report.write(output, settings, found, run)
     common.finish(console, index, interrupted, failed=bool(found.violations))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, picture, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, handles_of, picture, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +54,7 @@ def promise_panels(
             curve = found.get((algorithm, ensemble, varies))
             if curve is not None:
                 _lines(ax, curve)
-    handles = {
-        label: line for ax in drawn.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
+    handles = handles_of(*drawn.flat)
     order = [label for *_, label in SERIES.values() if label in handles]
     figure.legend([handles[label] for label in order], order, ncols=3, **_ABOVE)
     return tuple(drawn.flat)

@@ -32,20 +32,12 @@ FILES = (
 _DRAWN_FLOOR = 0.3
 
 
-def write(
-    output: Path,
-    settings: GuaranteeSettings,
-    command: str,
-    found: Findings,
-    seconds: float,
-    interrupted: bool,
-) -> Path:
-    """Write the report of a run to a folder.
+def write(output: Path, settings: GuaranteeSettings, found: Findings, run: dict[str, Any]) -> Path:
+    """Write the report of a run to a folder; `run` is its record, see `page.describe`.
 
     It consists of the page, results.json, results.csv, the figures, the worst designs, and designs on which a
     guarantee is violated.
     """
-    run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
     heading, rows = table(found.records)
     files = {"results.csv": page.table([heading, *rows])}
     for worst in found.worst:

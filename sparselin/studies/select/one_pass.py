@@ -122,8 +122,16 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     for line in _lines(request, problem, method, r2):
         console.print(line, markup=False, highlight=False)
     console.print(str(selected.path), markup=False, highlight=False)
-    seconds = time.perf_counter() - started
-    index = _write(output, request, problem, selected, r2, method, command, seed, seconds, interrupted)
+    rows, seconds = _rows(selected, r2), time.perf_counter() - started
+    results = {
+        "run": page.describe(command, seconds, 1, seed, interrupted, packages=_PACKAGES),
+        "data": _data(request, problem),
+        "method": method,
+        "selected": [dict(zip(_HEADING, row, strict=True)) for row in rows],
+        "intercept": selected.path.intercept,
+        "status": selected.status.name,
+    }
+    index = folder.write(output, results, {"selected.csv": page.table([_HEADING, *rows])})
     finish(console, index, interrupted)
 
 
@@ -185,28 +193,22 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
     return lines
 
 
-def _write(
-    output: Path,
-    request: OnePassRequest,
-    problem: Problem,
-    selected: Selected,
-    held_out_r2: list[float],
-    method: str,
-    command: str,
-    seed: int,
-    seconds: float,
-    interrupted: bool,
-) -> Path:
-    """Write selected.csv and results.json, and return the path of results.json."""
-    path, record = selected.path, problem.compressed
-    rows = []
+def _rows(selected: Selected, held_out_r2: list[float]) -> list[list[Any]]:
+    """Return the rows of selected.csv, whose columns are `_HEADING`."""
+    path, rows = selected.path, []
     for t, j in enumerate(path.support.tolist()):
         ties = [path.name_of(i) for i in path.ties[t] if i != j]
         r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2
         held = held_out_r2[t + 1] if held_out_r2 else None
         numbers = float(path.coef[t]), float(selected.lam[t]), float(path.margin[t])
         rows.append([t + 1, path.name_of(j), *numbers, "; ".join(ties), r2, held])
-    data = {
+    return rows
+
+
+def _data(request: OnePassRequest, problem: Problem) -> dict[str, Any]:
+    """Return the part of results.json about the data: the options, and what the pass found."""
+    record = problem.compressed
+    return {
         **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
         "rows": record.rows,
         "chunks": record.chunks,
@@ -214,12 +216,3 @@ def _write(
         "levels": record.levels,
         "factor_known_to": record.eps,
     }
-    results = {
-        "run": page.describe(command, seconds, 1, seed, interrupted, packages=_PACKAGES),
-        "data": data,
-        "method": method,
-        "selected": [dict(zip(_HEADING, row, strict=True)) for row in rows],
-        "intercept": path.intercept,
-        "status": selected.status.name,
-    }
-    return folder.write(output, results, {"selected.csv": page.table([_HEADING, *rows])})
