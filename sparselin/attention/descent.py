@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import descent as kernels
-from sparselin.lasso.gap import gap_of
+from sparselin.lasso.gap import gap_at
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
@@ -131,6 +131,7 @@ class EliminatedProblem(NamedTuple):
         column of X.
     lam_star : λ*(S) = max|⟨X_j, P_S^⊥y⟩|; zero if it is zero to rounding.
     residual_norm : ‖P_S^⊥y‖.
+    basis : the orthonormal basis (n, p) if X and y are in its coordinates.
     """
 
     free: IndexArray
@@ -139,6 +140,7 @@ class EliminatedProblem(NamedTuple):
     lengths: FloatArray
     lam_star: float
     residual_norm: float
+    basis: FloatArray | None = None
 
 
 class DescentEnd(NamedTuple):
@@ -200,11 +202,11 @@ def eliminate(
     else:
         Q = space.basis.T @ qr.Qt.T
         X, y = project_off(Q, space.X[:, free]), project_off(Q, space.y)
-    X[:, lengths == 0] = 0
+    X[:, lengths == 0], basis = 0, None
     if space is None and (len(free) < problem.n or only_range):
         basis = orthonormal_basis(X)
         X, y = basis.T @ X, basis.T @ y
-    return EliminatedProblem(free, X, y, lengths, lam_star, measured.residual_norm)
+    return EliminatedProblem(free, X, y, lengths, lam_star, measured.residual_norm, basis)
 
 
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
@@ -324,19 +326,24 @@ def _result(
     coef = weights * theta
     objective = (0.5 * reduced.residual_norm**2 + training.value).astype(problem.dtype)
     m, (inner, intercept) = problem.n_features, problem.in_units_of_data(coef)
-    gap, status = _duality_gap(problem, S, coef, lam), ENDINGS.get(training.end, Status.COMPLETED)
+    gap = _duality_gap(problem, qr, S, reduced.basis, coef, lam)
+    status = ENDINGS.get(training.end, Status.COMPLETED)
     fit, standardized = (w[:m], theta[:m], weights[:m], inner), problem.design.scale is not None
     return DescentResult(*fit, float(intercept), objective, gap, status, problem.names, standardized)
 
 
-def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
+def _duality_gap(
+    problem: Problem, qr: ThinQR, S: IndexArray, basis: FloatArray | None, coef: FloatArray, lam: float
+) -> float:
     """Return the duality gap of the LASSO at the coefficients `coef`, computed from X, y and S alone.
 
-    With more rows than columns, or for λ = 0, y is replaced by its projection on the column space of X. The
-    replacement changes the objective by a constant and gives better dual points.
+    qr is the factorisation of X_S, and `basis` an orthonormal basis of the columns of X projected off X_S, or
+    None. If it is not None, y is replaced by its projection on the column space of X. The replacement changes
+    the objective by a constant and gives better dual points.
     """
     y = problem.y
-    if problem.n > problem.d or lam == 0:
-        basis = orthonormal_basis(problem.columns(np.arange(problem.d)))
-        y = basis @ (basis.T @ y)
-    return gap_of(problem, S, coef, lam, y)
+    if basis is not None:
+        y = y - qr.residual(y) + basis @ (basis.T @ y)
+    residual = y - problem.predict(coef)
+    u = qr.residual(residual)
+    return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.entry import first_entry
+from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem import as_problem, takes_problem
 from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
@@ -82,12 +83,12 @@ def verify_design(
     The path, the comparison of the supports, and the record of each step.
     """
     methods = methods or Methods()
-    rng = np.random.default_rng(seed)
+    rng, space = np.random.default_rng(seed), orthonormal_basis(X)
     path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
     records = []
     for t in range(1, len(path.support) + 1):
         S = np.array(path.support[: t - 1], np.intp)
-        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, forced=S))
+        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, forced=S), space)
         free = X.shape[1] - len(S)
         cap = max_iter(min(len(y), free), free)
         records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
@@ -202,7 +203,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
         checks support neither an intercept nor standardization, so centre and scale the columns before.
     k : number of steps, 1 ≤ k ≤ d.
     audit : repeat the checks of λ*, A(S) and the projection at every step by an interior point method
-        (Clarabel through cvxpy, from the extra `verify`).
+        (Clarabel, from the extra `verify`).
     rng : seed or Generator for the random starts of the solvers.
 
     Returns
@@ -213,7 +214,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     ------
     TypeError, ValueError : invalid X, y (see `Problem`) or k; a Gram problem, or a problem with an intercept
         or standardized columns.
-    ModuleNotFoundError : `audit` is set, but cvxpy is not installed.
+    ModuleNotFoundError : `audit` is set, but clarabel is not installed.
 
     >>> import sparselin as sl
     >>> X, y = sl.ensembles.gaussian(20, 30, rng=0)

@@ -25,7 +25,7 @@ from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem.errors import EPS
 from sparselin.results import DescentResult, FloatArray
 from sparselin.verification import projected_design as verdicts
-from sparselin.verification.independent import InteriorPoint, Solver, columns_independent, solve_lasso
+from sparselin.verification.independent import Solver, columns_independent, interior_point, solve_lasso
 from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, undecided, violates
 
 
@@ -326,45 +326,30 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
 
     Check (b), the check of λ*, uses δ = 1e-3.
     """
-    nonzero = np.flatnonzero(step.lengths > 0)
-    interior = InteriorPoint(step.Z[:, nonzero], step.r)
-
-    def solve(lam: float) -> FloatArray | None:
-        b, full = interior.lasso(lam), np.zeros(len(step.c))
-        if b is None:
-            return None
-        full[nonzero] = b
-        return full
-
-    finding = bracket(step, max(1e-3, step.delta), solve)
+    finding = bracket(step, max(1e-3, step.delta), lambda lam: interior_point(*step.compressed, lam))
     if finding.verdict is verdicts.Agreement.VIOLATES:
         return finding
-    second = _audit_window(step, solve(step.lam))
-    third = _audit_projection(step, methods, interior.project(step.lam))
-    return max(finding, second, third, key=lambda found: verdicts.SEVERITY[found.verdict])
-
-
-def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
-    """Check that the solution b of the interior point method does not prove β_j = 0 for some j ∈ A(S).
-
-    b : a solution of the LASSO in the middle of the window, or None if the method failed.
-    """
+    b = interior_point(*step.compressed, step.lam)
     if b is None:
         return undecided("the interior point method gave up in the window")
+    others = (finding, _audit_window(step, b), _audit_projection(step, methods, step.r - step.Z @ b))
+    return max(others, key=lambda found: verdicts.SEVERITY[found.verdict])
+
+
+def _audit_window(step: ProjectedDesign, b: FloatArray) -> CheckResult:
+    """Check that b, a solution of the LASSO in the middle of the window, proves β_j = 0 for no j ∈ A(S)."""
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
     if zero[list(step.entry.active)].any():
         return violates("the interior point method proves a member of A(S) zero in the window")
     return AGREES
 
 
-def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
+def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray) -> CheckResult:
     """Check that no feasible point is nearer to the residual r than the projection u.
 
-    `other` is the projection that the interior point method found, or None if the method failed. It is scaled
-    until it is feasible. If u is the projection, then ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖².
+    `other` is the projection that the interior point method found. It is scaled until it is feasible. If u is
+    the projection, then ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖².
     """
-    if other is None:
-        return undecided("the interior point method gave up on the projection")
     u = methods.project_dual(step.X, step.y, step.lam, forced=step.S).u
     other = other * min(1.0, step.lam / float(np.abs(step.Z.T @ other).max()))
     # ½‖r − o‖² − ½‖r − u‖² = ⟨u − o, r − u⟩ + ½‖u − o‖²

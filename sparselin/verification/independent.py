@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -26,58 +26,30 @@ def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, tar
     return b
 
 
-class InteriorPoint:
-    """The LASSO and the dual projection for one (Z, r), formulated in cvxpy and solved by Clarabel.
+def interior_point(Z: FloatArray, r: FloatArray, lam: float) -> FloatArray | None:
+    """Minimise ½‖r − Zb‖² + λ‖b‖₁ by the interior point method of Clarabel; return None if it fails.
 
-    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1. The constant ½‖r‖² is omitted from the LASSO, because
-    otherwise the solver's tolerances would be relative to this constant. With more rows than columns, Z is
-    replaced by its triangular factor: the part of r orthogonal to the columns of Z has no influence.
+    Clarabel solves the dual program: minimise ½‖u − r‖² over (u, w), subject to Zᵀu = w and −λ ≤ w_j ≤ λ. The
+    Lagrange multipliers of the equations are b, because the gradient in u of the Lagrangian is u − r + Zb.
+    The units are such that λ* = ‖Zᵀr‖∞ = 1 and the longest column of Z has length 1.
     """
+    import clarabel
+    from scipy.sparse import csc_array
 
-    def __init__(self, Z: FloatArray, r: FloatArray) -> None:
-        import cvxpy as cp
-
-        self._r, self._Q = r, np.eye(len(r))
-        if Z.shape[0] > Z.shape[1]:
-            self._Q, Z = np.linalg.qr(Z)
-            r = self._Q.T @ r
-        c = Z.T @ r
-        self._norm = float(np.sqrt(np.sum(Z**2, axis=0).max()))
-        self._lam_star = float(np.abs(c).max())
-        Z = Z / self._norm
-        self._unit = self._lam_star / self._norm  # the unit of r; that of b is this divided by the norm
-        self._penalty = cp.Parameter(nonneg=True)
-        self._b = cp.Variable(Z.shape[1])
-        self._u = cp.Variable(len(r))
-        fit = 0.5 * cp.sum_squares(Z @ self._b) - (c / self._lam_star) @ self._b
-        self._lasso = cp.Problem(cp.Minimize(fit + self._penalty * cp.norm1(self._b)))
-        distance = 0.5 * cp.sum_squares(self._u - r / self._unit)
-        self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._penalty])
-
-    def lasso(self, lam: float) -> FloatArray | None:
-        """Return the minimiser b (m,) of ½‖r − Zb‖² + λ‖b‖₁, or None if Clarabel fails."""
-        return _value(self._solve(self._lasso, lam), self._b, self._unit / self._norm)
-
-    def project(self, lam: float) -> FloatArray | None:
-        """Return the projection of r onto the polytope {u : ‖Zᵀu‖∞ ≤ λ}, or None if Clarabel fails."""
-        u = _value(self._solve(self._dual, lam), self._u, self._unit)
-        return None if u is None else self._r + self._Q @ (u - self._Q.T @ self._r)
-
-    def _solve(self, problem: Any, lam: float) -> bool:
-        """Solve a problem at λ; return whether Clarabel found a solution."""
-        import cvxpy as cp
-
-        self._penalty.value = lam / self._lam_star
-        tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"), 1e-12)
-        try:
-            problem.solve(solver=cp.CLARABEL, **tight)
-        except cp.error.SolverError:
-            return False
-        return problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
-
-
-def _value(solved: bool, variable: Any, unit: float) -> FloatArray | None:
-    return np.asarray(variable.value) * unit if solved and variable.value is not None else None
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"):
+        setattr(settings, name, 1e-12)
+    (p, m), lam_star = Z.shape, float(np.abs(Z.T @ r).max())
+    norm, one, zero = float(np.sqrt(np.sum(Z**2, axis=0).max())), np.eye(m), np.zeros((m, p))
+    square = csc_array(np.diag(np.repeat([1.0, 0.0], [p, m])))
+    linear = np.append(-r * (norm / lam_star), np.zeros(m))
+    rows = csc_array(np.block([[Z.T / norm, -one], [zero, one], [zero, -one]]))
+    bounds = np.repeat([0.0, lam / lam_star], [m, 2 * m])
+    cones = [clarabel.ZeroConeT(m), clarabel.NonnegativeConeT(2 * m)]
+    found = clarabel.DefaultSolver(square, linear, rows, bounds, cones, settings).solve()
+    solved = str(found.status) in ("Solved", "AlmostSolved")
+    return np.array(found.z[:m]) * (lam_star / norm**2) if solved else None
 
 
 def columns_independent(columns: FloatArray) -> tuple[bool, float]:

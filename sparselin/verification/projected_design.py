@@ -55,12 +55,14 @@ class ProjectedDesign:
     ----------
     X, y, S : the design, the response and the features selected so far.
     entry : the result of `first_entry` at S, which is to be checked.
+    space : an orthonormal basis (n, rank) of the column space of X, if it has been computed already.
     """
 
     X: FloatArray
     y: FloatArray
     S: IndexArray
     entry: FirstEntry
+    space: FloatArray | None = None
 
     @functools.cached_property
     def basis(self) -> FloatArray:
@@ -83,13 +85,13 @@ class ProjectedDesign:
 
     @functools.cached_property
     def compressed(self) -> tuple[FloatArray, FloatArray]:
-        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of the column space of the projected design Z.
+        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of the column space of X.
 
-        This pair defines the same LASSO as (Z, r), r the residual, up to a constant, but without the part of
-        r that is orthogonal to Z. Without this part the duality gap is smaller, because the dual points
-        r·min(1, λ/‖Zᵀr‖∞) shrink all of r.
+        Z is the projected design and r the residual. The pair defines the same LASSO as (Z, r), up to a
+        constant, but without the part of r that is orthogonal to X. Without this part the duality gap is
+        smaller, because the dual points r·min(1, λ/‖Zᵀr‖∞) shrink all of r.
         """
-        basis = orthonormal_basis(self.Z)
+        basis = orthonormal_basis(self.X) if self.space is None else self.space
         return basis.T @ self.Z, basis.T @ self.r
 
     @functools.cached_property
