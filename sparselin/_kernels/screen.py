@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, VECTORIZED, inner, kernel
+from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
 
 LARGEST = 32767
@@ -76,7 +76,7 @@ def _copy_columns(Xt, copy, unit, start, stop):
         _round(Xt[j], inverse, copy[j])
 
 
-@inner()
+@inner(**ONCE)
 def _fill(screen, gamma, start, stop):
     """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
 
@@ -94,7 +94,7 @@ def _fill(screen, gamma, start, stop):
         screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
 
 
-@kernel()
+@kernel(**NUMPY)
 def fill(screen, gamma, start, stop):
     """Run `_fill` in one of several threads."""
     _fill(screen, gamma, start, stop)
@@ -174,7 +174,7 @@ class ScreenedDesign(NamedTuple):
     error: NDArray[np.float64]
 
 
-@inner()
+@inner(**ONCE)
 def _multiply(screen, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy."""
     if screen.by_rows:
@@ -238,7 +238,7 @@ def _top(x):
     return top
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**ONCE)
 def _bound_scores(screen, growth, z, slack, delta, low, high):
     """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
 
@@ -259,7 +259,7 @@ def _bound_scores(screen, growth, z, slack, delta, low, high):
         high[j] = -1.0 if growth.out[j] else high[j]
 
 
-@inner()
+@inner(**ONCE)
 def find_candidates(low, high, candidates):
     """Find the columns whose score may be the largest or second largest, given bounds on the scores.
 
@@ -281,7 +281,7 @@ def find_candidates(low, high, candidates):
     return count
 
 
-@inner()
+@inner(**ONCE)
 def _read(screen, j, column):
     """Write column j of the design into `column`."""
     X, scale = screen.X, screen.scale[j]
@@ -293,7 +293,7 @@ def _read(screen, j, column):
             column[i] = X[j, i] * scale
 
 
-@inner()
+@inner(**ONCE)
 def _search(screen, z, growth, t, levels):
     """Find the column j, not in `growth.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
@@ -340,7 +340,7 @@ def _search(screen, z, growth, t, levels):
     return candidates[best], lam, (top - second) / top
 
 
-@inner()
+@inner(**ONCE)
 def _shorten(screen, growth, start, stop, x, z):
     """Update the bounds on ρ_j² by the columns q_s of Q, start ≤ s < stop.
 
@@ -359,48 +359,43 @@ def _shorten(screen, growth, start, stop, x, z):
             growth.most[j] = max(growth.most[j] - max(product - error, 0.0) ** 2, 0.0)
 
 
-@kernel()
+@kernel(**NUMPY)
 def certain_pick(screen, z, growth, t, levels):
     """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
     return _search(screen, z, growth, t, levels)
 
 
-@inner()
-def _next(screen, growth, t, levels, x, z):
-    """Return the results of `_search`. x (n,) and z (d,) are workspace in single precision."""
-    r_norm = math.sqrt(dot(growth.r, growth.r))
-    if r_norm == 0:
-        return -1, 0.0, 0.0
-    for i in range(x.size):
-        x[i] = growth.r[i] / r_norm
-    _multiply(screen, x, z, 0, z.size)
-    return _search(screen, z, growth, t, levels)
-
-
-@kernel()
+@kernel(**NUMPY)
 def extend(screen, growth, t, levels, picks, steps, more, gamma):
-    """Add the pick picks[0] to t selected columns, then up to picks.size − 2 further picks while certain.
+    """Add picks to t selected columns while they are certain, at most picks.size − 1.
 
-    Entry s of `picks` is the pick s, and the last one written is the pick that would follow, or −1 if it is
-    not certain or not needed. Row s of `steps` has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q
-    that it adds, and ‖r‖ afterwards. Returns the number of columns added: picks end if a column is in the
-    span of the columns before it, or if ‖r‖ is at most `levels.floor`. If `more` is not set, the pick that
-    follows the last one is not searched.
+    picks : picks[0] is the first pick, or −1 if it is to be searched. The function fills in the picks that
+        follow; the last one is the pick that would follow, or −1 if it is not certain or not needed.
+    steps : row s has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q that it adds, and ‖r‖
+        afterwards. λ* and the margin of picks[0] must be known if it is.
+    more : whether the pick that follows the last one is searched.
+    gamma : in the first call the number for `_fill`, which makes the copy; then 0.
 
-    If `picks` has one entry, no pick is added, and the entry is searched. If gamma, a number for `_fill`, is
-    positive, the copy is made first.
+    Returns the number of columns added. Picks end if a column is in the span of the columns before it, or if
+    ‖r‖ is at most `levels.floor`.
     """
-    Qt, R, r = growth.Qt, growth.R, growth.r
+    Qt, R, r, seen = growth.Qt, growth.R, growth.r, t
     x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
     if gamma > 0:
+        seen = 0
         _fill(screen, gamma, 0, z.size)
-        if growth.least.size > 0:
-            _shorten(screen, growth, 0, t, x, z)
-    if picks.size == 1:
-        picks[0], steps[0, 0], steps[0, 1] = _next(screen, growth, t, levels, x, z)
-    for s in range(picks.size - 1):
+    for s in range(picks.size):
+        if picks[s] < 0:
+            if growth.least.size > 0:
+                _shorten(screen, growth, seen, t + s, x, z)
+            seen, length = t + s, math.sqrt(dot(r, r))
+            if length > 0:
+                for i in range(x.size):
+                    x[i] = r[i] / length
+                _multiply(screen, x, z, 0, z.size)
+                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, growth, t + s, levels)
         j = picks[s]
-        if t + s == r.size:
+        if j < 0 or s == picks.size - 1 or t + s == r.size:
             return s
         q = Qt[t + s]
         _read(screen, j, q)
@@ -410,15 +405,10 @@ def extend(screen, growth, t, levels, picks, steps, more, gamma):
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
             return s
         growth.inverse[t + s], growth.out[j] = square, True
-        if growth.least.size > 0:
-            _shorten(screen, growth, t + s, t + s + 1, x, z)
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))
         picks[s + 1] = -1
-        if steps[s, 3] <= max(levels.floor, 0.0) or not (more or s + 2 < picks.size):
-            return s + 1
-        picks[s + 1], steps[s + 1, 0], steps[s + 1, 1] = _next(screen, growth, t + s + 1, levels, x, z)
-        if picks[s + 1] < 0:
+        if steps[s, 3] <= levels.floor or not (more or s + 2 < picks.size):
             return s + 1
     return picks.size - 1

@@ -154,7 +154,7 @@ class Screened(ByRule):
         """
         screen, growth, t = self._screen, self._growth, self.selection.qr.size
         if self._at_once:
-            picks, steps = np.empty(1, np.intp), np.empty((1, 4))
+            picks, steps = np.full(1, -1), np.empty((1, 4))
             kernels.extend(screen.data, growth, t, levels, picks, steps, True, gamma)
             return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
         length = math.sqrt(growth.r @ growth.r)
