@@ -12,9 +12,8 @@ from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
 
 LARGEST = 32767
-CHUNK = 1024  # the products that are summed in single precision before their sum is added in double precision
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
-_MASK = np.iinfo(np.int64).max  # all bits except the sign
+_TILE = 32  # the columns of X in Fortran order at a time, whose entries fill a cache line of the copy
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
 _MOST = 64  # the most columns compared in float64
 
@@ -26,83 +25,59 @@ def _raise(tops, x):
         tops[j] = max(tops[j], abs(x[j]))
 
 
-@inner()
-def _largest(bits):
-    """Return the bits of max|x|, given the bits of x as integers, which order nonnegative floats."""
-    top = 0
-    for i in range(bits.size):
-        top = max(top, bits[i] & _MASK)
+@inner(**_FINITE)
+def _largest(x):
+    """Return max|x_i|."""
+    top = 0.0
+    for i in range(x.size):
+        top = max(top, abs(x[i]))
     return top
+
+
+@inner(**ONCE)
+def _integer(x):
+    """Round x to the nearest integer in 16 bits. An offset makes x positive before it is truncated."""
+    return np.int16(np.int32(x + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
 @inner(**VECTORIZED)
 def _round(x, inverse, out):
-    """Compute out = x·inverse, rounded to the nearest integer.
-
-    An offset makes the product positive before it is truncated.
-    """
+    """Compute out = x·inverse, rounded to the nearest integers."""
     for j in range(x.size):
-        out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
+        out[j] = _integer(x[j] * inverse[j])
 
 
 @inner()
-def _copy_rows(X, copy, unit, start, stop):
-    """Fill the columns start..stop of the 16-bit copy (n, d) of X (n, d), in C order, and their units."""
-    for left in range(start, stop, _STRIP):
-        right = min(left + _STRIP, stop)
-        tops = np.zeros(right - left)
-        for i in range(X.shape[0]):
-            _raise(tops, X[i, left:right])
-        inverse = np.zeros(right - left)
-        for j in range(tops.size):
-            unit[left + j] = tops[j] / LARGEST
-            if tops[j] > 0:
-                inverse[j] = LARGEST / tops[j]
-        for i in range(X.shape[0]):
-            _round(X[i, left:right], inverse, copy[i, left:right])
+def _copy(X, by_rows, copy, unit, start, stop):
+    """Fill the columns start..stop of the 16-bit copy (n, d) of a design, and their units.
 
-
-@inner()
-def _copy_columns(Xt, copy, unit, start, stop):
-    """Fill the rows start..stop of the 16-bit copy (d, n) of Xt = Xᵀ (d, n), and their units."""
-    inverse = np.empty(Xt.shape[1])
-    bits, tops = Xt.view(np.int64), unit.view(np.int64)
-    for j in range(start, stop):
-        tops[j] = _largest(bits[j])
-        top = unit[j]
-        unit[j] = top / LARGEST
-        for i in range(inverse.size):
-            inverse[i] = LARGEST / top if top > 0 else 0.0
-        _round(Xt[j], inverse, copy[j])
-
-
-@inner(**ONCE)
-def _fill(screen, gamma, start, stop):
-    """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
-
-    The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
-    n ≤ 2²⁴, 0.001·off_j ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
+    X is (n, d) if `by_rows`, otherwise transposed, (d, n). Both are in C order.
     """
-    if screen.by_rows:
-        _copy_rows(screen.X, screen.copy, screen.unit, start, stop)
-    else:
-        _copy_columns(screen.X, screen.copy, screen.unit, start, stop)
-    n = screen.X.shape[0 if screen.by_rows else 1]
-    for j in range(start, stop):
-        screen.unit[j] *= screen.scale[j]
-        off = screen.unit[j] * math.sqrt(n) / 2
-        screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
-
-
-@kernel(**NUMPY)
-def fill(screen, gamma, start, stop):
-    """Run `_fill` in one of several threads."""
-    _fill(screen, gamma, start, stop)
+    n, width = copy.shape[0], _STRIP if by_rows else _TILE
+    tops, inverse = np.empty(width), np.empty(width)
+    for left in range(start, stop, width):
+        right = min(left + width, stop)
+        m = right - left
+        for j in range(m):
+            tops[j] = 0.0 if by_rows else _largest(X[left + j])
+        if by_rows:
+            for i in range(n):
+                _raise(tops[:m], X[i, left:right])
+        for j in range(m):
+            unit[left + j] = tops[j] / LARGEST
+            inverse[j] = LARGEST / tops[j] if tops[j] > 0 else 0.0
+        if by_rows:
+            for i in range(n):
+                _round(X[i, left:right], inverse, copy[i, left:right])
+        else:
+            for j in range(m):
+                for i in range(n):
+                    copy[i, left + j] = _integer(X[left + j, i] * inverse[j])
 
 
 @inner(fastmath={"contract"})
-def _products_by_rows(copy, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the 16-bit copy (n, d) of X.
+def _products(copy, x, z, start, stop):
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy (n, d).
 
     Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. If the compiler
     could reorder the sum, it would add all n terms one after the other, with a larger error.
@@ -132,34 +107,13 @@ def _products_by_rows(copy, x, z, start, stop):
                 out[j] += share * np.float32(row[j])
 
 
-@inner(**VECTORIZED)
-def _dot(a, x):
-    """Return ⟨a, x⟩ for integers a, summed in single precision."""
-    total = np.float32(0)
-    for i in range(x.size):
-        total += np.float32(a[i]) * x[i]
-    return total
-
-
-@inner()
-def _products_by_columns(copy, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (d, n).
-
-    Chunks of a column are summed in single precision, and these sums are added in double precision.
-    """
-    for j in range(start, stop):
-        total = 0.0
-        for low in range(0, x.size, CHUNK):
-            total += _dot(copy[j, low : low + CHUNK], x[low : low + CHUNK])
-        z[j] = total
-
-
 class ScreenedDesign(NamedTuple):
     """The design, its 16-bit copy X_j ≈ unit_j·q_j, and error bounds for products with the copy.
 
     Attributes
     ----------
-    X, copy : the design without scales and its copy, (n, d) if `by_rows`, otherwise transposed, (d, n).
+    X : the design without scales, (n, d) if `by_rows`, otherwise transposed, (d, n).
+    copy : (n, d) the integers, in C order.
     scale : (d,) the columns of the design are scale_j·X_j.
     unit, norms : (d,) the units of the copy, and the norms of the columns of the design.
     error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, including all rounding.
@@ -175,18 +129,29 @@ class ScreenedDesign(NamedTuple):
 
 
 @inner(**ONCE)
-def _multiply(screen, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy."""
-    if screen.by_rows:
-        _products_by_rows(screen.copy, x, z, start, stop)
-    else:
-        _products_by_columns(screen.copy, x, z, start, stop)
+def _fill(screen, gamma, start, stop):
+    """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
+
+    The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
+    n ≤ 2²⁴, 0.001·off_j ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
+    """
+    _copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
+    for j in range(start, stop):
+        screen.unit[j] *= screen.scale[j]
+        off = screen.unit[j] * math.sqrt(len(screen.copy)) / 2
+        screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
+
+
+@kernel(**NUMPY)
+def fill(screen, gamma, start, stop):
+    """Run `_fill` in one of several threads."""
+    _fill(screen, gamma, start, stop)
 
 
 @kernel()
-def products(screen, x, z, start, stop):
-    """Run `_multiply` in one of several threads."""
-    _multiply(screen, x, z, start, stop)
+def products(copy, x, z, start, stop):
+    """Run `_products` in one of several threads."""
+    _products(copy, x, z, start, stop)
 
 
 class Levels(NamedTuple):
@@ -215,8 +180,6 @@ class Growth(NamedTuple):
     Qt, R, norms, inverse : the arrays of a `ThinQR`.
     r : (n,) the residual, which is updated.
     out : (d,) whether a column may not be picked.
-    least, most : (d,) for OLS, bounds on ρ_j² = ‖X_j‖² − Σ_s⟨q_s, X_j⟩² for the rows q_s of Qt, the squared
-        length of the projected column. They come from products with the copy. For OMP both are empty.
     """
 
     Qt: NDArray[np.floating]
@@ -225,6 +188,14 @@ class Growth(NamedTuple):
     inverse: NDArray[np.floating]
     r: NDArray[np.floating]
     out: NDArray[np.bool_]
+
+
+class SquareBounds(NamedTuple):
+    """Bounds on the squares ρ_j² = ‖X_j‖² − Σ_s⟨q_s, X_j⟩² for the rows q_s of Qt.
+
+    They come from products with the copy. OLS needs them; for OMP, None takes their place.
+    """
+
     least: NDArray[np.floating]
     most: NDArray[np.floating]
 
@@ -239,7 +210,7 @@ def _top(x):
 
 
 @inner(**ONCE)
-def _bound_scores(screen, growth, z, slack, delta, low, high):
+def _bound_scores(screen, growth, squares, z, slack, delta, low, high):
     """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
 
     Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most
@@ -249,11 +220,12 @@ def _bound_scores(screen, growth, z, slack, delta, low, high):
     for j in range(z.size):
         value, width = screen.unit[j] * abs(z[j]), screen.error[j] + slack * screen.norms[j]
         low[j], high[j] = value - width, value + width
-    for j in range(growth.least.size):
-        spread = delta * screen.norms[j]
-        shortest = math.sqrt(max(growth.least[j], 0.0)) - spread
-        low[j] /= math.sqrt(growth.most[j]) + spread
-        high[j] = high[j] / shortest if shortest > 0 else np.inf
+    if squares is not None:
+        for j in range(z.size):
+            spread = delta * screen.norms[j]
+            shortest = math.sqrt(max(squares.least[j], 0.0)) - spread
+            low[j] /= math.sqrt(squares.most[j]) + spread
+            high[j] = high[j] / shortest if shortest > 0 else np.inf
     for j in range(z.size):
         low[j] = -np.inf if growth.out[j] else low[j]
         high[j] = -1.0 if growth.out[j] else high[j]
@@ -294,14 +266,14 @@ def _read(screen, j, column):
 
 
 @inner(**ONCE)
-def _search(screen, z, growth, t, levels):
+def _search(screen, z, growth, squares, t, levels):
     """Find the column j, not in `growth.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
     Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not
     certain. j is certain if no other column may have a larger score, given bounds on the errors of scores.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
-    r, d, by_length = growth.r, z.size, growth.least.size > 0
+    r, d = growth.r, z.size
     square = 0.0
     for s in range(t):
         square += growth.inverse[s]
@@ -310,7 +282,9 @@ def _search(screen, z, growth, t, levels):
     spread = math.hypot(1.0, kappa)
     low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)
     candidates, value, slack = np.empty(_MOST, np.intp), np.empty(_MOST), np.empty(_MOST)
-    _bound_scores(screen, growth, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high)
+    _bound_scores(
+        screen, growth, squares, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high
+    )
     count = find_candidates(low, high, candidates)
     best, top, second, lam = -1, 0.0, 0.0, 0.0
     for l in range(count):
@@ -319,7 +293,7 @@ def _search(screen, z, growth, t, levels):
         _read(screen, j, column)
         c = abs(dot(column, r))
         value[l], slack[l] = c, error * norm
-        if by_length:
+        if squares is not None:
             rho = project(growth.Qt, t, column, shares)
             if rho <= levels.dependent * norm:
                 growth.out[j], value[l], slack[l] = True, 0.0, 0.0
@@ -341,7 +315,7 @@ def _search(screen, z, growth, t, levels):
 
 
 @inner(**ONCE)
-def _shorten(screen, growth, start, stop, x, z):
+def _shorten(screen, Qt, squares, start, stop, x, z):
     """Update the bounds on ρ_j² by the columns q_s of Q, start ≤ s < stop.
 
     x, z : workspace for q_s in single precision and its products with the copy.
@@ -351,24 +325,25 @@ def _shorten(screen, growth, start, stop, x, z):
     """
     for s in range(start, stop):
         for i in range(x.size):
-            x[i] = growth.Qt[s, i]
-        _multiply(screen, x, z, 0, z.size)
+            x[i] = Qt[s, i]
+        _products(screen.copy, x, z, 0, z.size)
         for j in range(z.size):
             product, error = screen.unit[j] * abs(z[j]), screen.error[j]
-            growth.least[j] -= (product + error) ** 2
-            growth.most[j] = max(growth.most[j] - max(product - error, 0.0) ** 2, 0.0)
+            squares.least[j] -= (product + error) ** 2
+            squares.most[j] = max(squares.most[j] - max(product - error, 0.0) ** 2, 0.0)
 
 
 @kernel(**NUMPY)
 def certain_pick(screen, z, growth, t, levels):
     """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
-    return _search(screen, z, growth, t, levels)
+    return _search(screen, z, growth, None, t, levels)
 
 
 @kernel(**NUMPY)
-def extend(screen, growth, t, levels, picks, steps, more, gamma):
+def extend(screen, growth, squares, t, levels, picks, steps, more, gamma):
     """Add picks to t selected columns while they are certain, at most picks.size − 1.
 
+    squares : `SquareBounds` for OLS, None for OMP.
     picks : picks[0] is the first pick, or −1 if it is to be searched. The function fills in the picks that
         follow; the last one is the pick that would follow, or −1 if it is not certain or not needed.
     steps : row s has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q that it adds, and ‖r‖
@@ -386,14 +361,14 @@ def extend(screen, growth, t, levels, picks, steps, more, gamma):
         _fill(screen, gamma, 0, z.size)
     for s in range(picks.size):
         if picks[s] < 0:
-            if growth.least.size > 0:
-                _shorten(screen, growth, seen, t + s, x, z)
+            if squares is not None:
+                _shorten(screen, Qt, squares, seen, t + s, x, z)
             seen, length = t + s, math.sqrt(dot(r, r))
             if length > 0:
                 for i in range(x.size):
                     x[i] = r[i] / length
-                _multiply(screen, x, z, 0, z.size)
-                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, growth, t + s, levels)
+                _products(screen.copy, x, z, 0, z.size)
+                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, growth, squares, t + s, levels)
         j = picks[s]
         if j < 0 or s == picks.size - 1 or t + s == r.size:
             return s

@@ -28,7 +28,7 @@ from sparselin.linalg.gathered import correlate_rows
 from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of
-from sparselin.results import FloatArray
+from sparselin.results import FloatArray, IndexArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
 # The fewest picks for which the copy saves more time than it costs, in problems of more than SMALL entries.
@@ -98,10 +98,11 @@ class Screened(ByRule):
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        squares = problem.column_norms[: len(out) * by_length] ** 2
-        self._growth = kernels.Growth(*qr.arrays, selection.residual.copy(), out, squares, squares.copy())
+        self._growth, self._squares = kernels.Growth(*qr.arrays, selection.residual.copy(), out), None
         if by_length:
-            out[problem.column_norms[: len(out)] == 0] = True
+            squares = problem.column_norms[: len(out)] ** 2
+            self._squares = kernels.SquareBounds(squares, squares.copy())
+            out[squares == 0] = True
         if not at_once:
             self._screen.fill()
         feature, lam_star, margin = self._search(self._levels(-1.0), self._screen.gamma)
@@ -116,9 +117,7 @@ class Screened(ByRule):
         while True:
             here = slice(s, stop + 1)
             more = at_once and m < left
-            count = kernels.extend(
-                self._screen.data, growth, qr.size, levels, picks[here], steps[here], more, 0.0
-            )
+            count = self._grow(levels, picks[here], steps[here], more)
             qr.index += picks[s : s + count].tolist()
             s += count
             if s < stop or at_once or s == left or steps[s - 1, 3] <= floor:
@@ -147,21 +146,28 @@ class Screened(ByRule):
         rounding, power = problem.rounding(0.0), problem.errors.power
         return kernels.Levels(rounding, problem.unit, power, problem.y_norm, unit, floor)
 
+    def _grow(
+        self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray, more: bool, gamma: float = 0.0
+    ) -> int:
+        """Run the kernel `extend`, and return the number of columns that it adds."""
+        data, t = self._screen.data, self.selection.qr.size
+        return int(kernels.extend(data, self._growth, self._squares, t, levels, picks, steps, more, gamma))
+
     def _search(self, levels: kernels.Levels, gamma: float = 0.0) -> tuple[int, float, float]:
         """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin.
 
         gamma : see the kernel `extend`.
         """
-        screen, growth, t = self._screen, self._growth, self.selection.qr.size
         if self._at_once:
             picks, steps = np.full(1, -1), np.empty((1, 4))
-            kernels.extend(screen.data, growth, t, levels, picks, steps, True, gamma)
+            self._grow(levels, picks, steps, True, gamma)
             return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
-        length = math.sqrt(growth.r @ growth.r)
+        r = self._growth.r
+        length = math.sqrt(r @ r)
         if length == 0:
             return -1, 0.0, 0.0
-        z = screen.scores(growth.r / length)
-        found = kernels.certain_pick(screen.data, z, growth, t, levels)
+        z = self._screen.scores(r / length)
+        found = kernels.certain_pick(self._screen.data, z, self._growth, self.selection.qr.size, levels)
         return cast(tuple[int, float, float], found)
 
 
@@ -170,25 +176,21 @@ def can_screen(problem: Problem) -> bool:
 
 
 class Screen:
-    """A copy of X in 16-bit integers, without the column of ones.
-
-    copy : the integers, of shape (n, d) if X is in C order, else (d, n).
-    """
+    """A copy of X in 16-bit integers, without the column of ones."""
 
     def __init__(self, problem: Problem, count: int) -> None:
         X, n, d, scale = problem.X, problem.n, problem.n_features, problem.design.scale
         by_rows = bool(X.flags.c_contiguous)
         data = X if by_rows else X.T
-        self.copy, unit, error = np.empty(data.shape, np.int16), np.empty(d), np.empty(d)
+        copy, unit, error = np.empty((n, d), np.int16), np.empty(d), np.empty(d)
         if scale is None:
             scale = np.empty(d)
             scale.fill(1)
         norms = problem.column_norms[:d]
-        self.data = kernels.ScreenedDesign(data, self.copy, by_rows, scale, unit, norms, error)
-        # The roundings of a term are those of x (1) and of its product (1); by rows also those in the
-        # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
-        # those in the sum of a chunk, in any order, and in the sum of the chunks (1).
-        mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
+        self.data = kernels.ScreenedDesign(data, copy, by_rows, scale, unit, norms, error)
+        # The roundings of a term are those of x (1), of its product (1), in the pairwise sum of eight (3), in
+        # the sum of these sums (n/8) and of the remaining rows (7).
+        mu = (n // 8 + 12) * _U
         self.gamma = mu / (1 - mu)
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
 
@@ -206,7 +208,7 @@ class Screen:
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()
-        spread(lambda a, b: kernels.products(self.data, x, z, a, b), len(z), self._threads)
+        spread(lambda a, b: kernels.products(self.data.copy, x, z, a, b), len(z), self._threads)
         elapsed = time.perf_counter() - started
         if self._alone == 0:
             self._alone = elapsed
