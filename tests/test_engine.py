@@ -342,6 +342,21 @@ def test_the_bound_holds_and_is_not_loose(order, n):
         assert error[j] > 0.3 * screen.data.error[j]
 
 
+@ORDERS
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
+    """For OLS: ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² in longer floats, also for columns forced before the copy exists."""
+    X, y = design(kind, 0)
+    chosen, k = selection.begin(Problem(np.asarray(X, order=order), y), 25, (3, 7), selection.Selection)
+    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=True)
+    first = scheme.certain_pick()
+    assert kind == "one-hot" or len(scheme.extend(first, -1.0, 20).picks) == 20
+    Q = chosen.qr.Qt.astype(np.longdouble)
+    exact = (X.astype(np.longdouble) ** 2).sum(axis=0) - ((Q @ X) ** 2).sum(axis=0)
+    least, most = scheme._squares
+    assert np.all(least <= exact) and np.all(exact <= most)
+
+
 def few_large_entries(rest, a, n=20_000):
     """n/36 entries of 32767, and `rest` elsewhere; and a direction with the share a² of its square on them.
 
