@@ -5,7 +5,6 @@ import pytest
 from oracles import textbook_ols, textbook_omp
 
 import sparselin as sl
-from sparselin.greedy import _blocks as guesses
 from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy._blocks import Blocks
 
@@ -23,8 +22,7 @@ def refuse(*arguments):
 def only(monkeypatch, scheme):
     """One scheme alone, however small the design and however wrong the guesses."""
     monkeypatch.setattr(pursuit, "SMALL", np.inf if scheme == "screen" else 0)
-    monkeypatch.setattr(guesses, "_SMALL", 0 if scheme == "blocks, large" else 10**6)
-    monkeypatch.setattr(Blocks, "efficient", "blocks" in scheme)
+    monkeypatch.setattr(Blocks, "efficient", scheme == "blocks")
     if "screen" in scheme:
         monkeypatch.setattr(Blocks, "extend", refuse)
 

@@ -16,7 +16,6 @@ from sparselin import Problem, Status
 from sparselin._kernels import blocks as block_kernels
 from sparselin._kernels import screen as screen_kernels
 from sparselin.ensembles import gaussian, random_walk
-from sparselin.greedy import _blocks as guesses
 from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy import _selection as selection
 from sparselin.greedy import _single as single
@@ -26,7 +25,7 @@ from sparselin.greedy._single import Screen, Screened
 # What both have in common
 
 
-@pytest.fixture(params=["blocks", "blocks, large", "screen", "screen, one by one"])
+@pytest.fixture(params=["blocks", "screen", "screen, one by one"])
 def scheme(request, monkeypatch):
     only(monkeypatch, request.param)
     return request.param
@@ -34,7 +33,7 @@ def scheme(request, monkeypatch):
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    only(monkeypatch, "blocks, large")
+    only(monkeypatch, "blocks")
 
 
 @ORDERS
@@ -154,8 +153,8 @@ def test_a_sparse_design_is_never_made_dense(method):
 
 @METHODS
 @pytest.mark.parametrize("blunder", ["arbitrary", "repeated", "reversed", "nothing to follow"])
-@pytest.mark.parametrize(("small", "shape"), [(10**6, (61, 250)), (0, (400, 600))])
-def test_wrong_guesses_change_nothing(in_blocks, monkeypatch, method, blunder, small, shape):
+@pytest.mark.parametrize("shape", [(61, 250), (400, 600)])
+def test_wrong_guesses_change_nothing(in_blocks, monkeypatch, method, blunder, shape):
     right, rng = block_kernels.guess, np.random.default_rng(1)
 
     def guess(candidates, first, scaled, worth, picks):
@@ -169,7 +168,6 @@ def test_wrong_guesses_change_nothing(in_blocks, monkeypatch, method, blunder, s
         return {"reversed": p, "nothing to follow": 1}.get(blunder, len(picks))
 
     monkeypatch.setattr(block_kernels, "guess", guess)
-    monkeypatch.setattr(guesses, "_SMALL", small)  # there fewer guesses are worth their product
     X, y = design("gaussian", 0, *shape)
     path = method(X, y, 12)
     assert path.support.tolist() == TEXTBOOK[method](X, y, 12)
@@ -354,7 +352,8 @@ def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
     Q = chosen.qr.Qt.astype(np.longdouble)
     exact = (X.astype(np.longdouble) ** 2).sum(axis=0) - ((Q @ X) ** 2).sum(axis=0)
     least, most = scheme._squares
-    assert np.all(least <= exact) and np.all(exact <= most)
+    assert np.all(least <= exact)
+    assert np.all(exact <= most)
 
 
 def few_large_entries(rest, a, n=20_000):

@@ -39,9 +39,8 @@ from sparselin.results import FloatArray, IndexArray
 FEW = 4  # a product with this many rows costs little more than one with a single row
 STRIDE = 8  # a matrix product is faster if its number of rows is a multiple of this
 _MOST = 32  # the most columns in a block; in longer blocks too many guesses are wrong
-# Guessing stops when the score falls below _TRUST times the largest score outside the candidates. In designs
-# of at most _SMALL entries, where a wrong guess costs little, it stops below _TRUST_SMALL times that score.
-_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
+# Guessing stops when the score falls below _TRUST times the largest score outside the candidates.
+_TRUST = 1.1
 _NARROW = 2048  # gathering some of this many columns in C order reads all of them
 # Blocks are faster than single picks if a block yields on average at least this many picks (omp/* of `make
 # bench`).
@@ -60,11 +59,8 @@ class Guesses:
         self.problem, self.count = problem, count
         n, d = problem.n, problem.d
         self.most = min(_MOST, max(2 * STRIDE, n // 40))
-        small = n * d <= _SMALL
-        self._trust = _TRUST_SMALL if small else _TRUST
-        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
-        if not small and 128 < d <= _NARROW:
-            self._candidates = max(64, min(320, d // 6))
+        few = min(320, d // 6) if d <= _NARROW else min(256, d // 8)
+        self._candidates = d if d <= 128 else max(64, few)
         # a cache of X_j/‖X_j‖ for columns that are or were candidates
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
         self._slot = np.full(d, -1)  # the row of _unit that holds column j, or −1
@@ -85,7 +81,7 @@ class Guesses:
             return [first]
         if len(size) > M:
             order = np.argpartition(size, len(size) - M - 1)
-            C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
+            C, cut = np.sort(order[-M:]), _TRUST * float(size[order[-M - 1]])
             C = C[size[C] > 0]
             if not np.any(first == C):
                 C[0] = first
