@@ -22,8 +22,6 @@ The proximal operator changes tensors in place, by a kernel on the CPU, and by a
 devices. The constraint ‖W_g‖∞ ≤ M‖θ_g‖ holds exactly for the resulting floats.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any
