@@ -129,7 +129,6 @@ class ReducedNetwork:
             theta, W = block[:, :, K:].reshape(G, -1), block[:, :, :K].reshape(G, -1)
             shrink(theta, W, lam, M)
             U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
-        return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
         """Return a mask of the rows of U whose group is nonzero, or may be nonzero after the next step.
