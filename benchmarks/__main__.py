@@ -1,7 +1,5 @@
 """The command `python -m benchmarks`, which parses the arguments and shows the progress of the run."""
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import fnmatch

@@ -1,7 +1,5 @@
 """Checks that the answers are right: one for each kind of job. Each returns an Outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The data of the cases. Each function build(seed, **size) returns the same data for the same seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -5,8 +5,6 @@ module is loaded, the import costs about a microsecond. Conversions for a peer h
 call (`cache`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -10,8 +10,6 @@ in units of ‖y − Xβ‖² + ridge·‖β‖², and the gap of all entrants i
 stores the answers, and `--judge` compares those that an entrant calls optimal with our certificates.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -8,8 +8,6 @@ the second row ours has tol = 0.999, not 0.99, because lassonet's stopping rule 
 μ), which decreases for longer. Times are processor times. SPARSELIN_DATA names the folder of the data.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 import warnings

@@ -9,8 +9,6 @@ mean over the seeds of our score less theirs, with its standard error. A cell fa
 wall time; they include the training of the dense networks.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """Measures: rows with one number and a bound. Most are measured in a new process."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

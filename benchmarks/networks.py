@@ -3,8 +3,6 @@
 PyTorch is imported inside the functions; without it the rows are skipped.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from typing import Any

@@ -1,7 +1,5 @@
 """A Numba function of one line, whose first call costs the least start-up of any package that uses Numba."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -1,7 +1,5 @@
 """The reports: results.json, RESULTS.md, lines on the terminal, and the description of the machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

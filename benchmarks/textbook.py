@@ -3,8 +3,6 @@
 Each step makes one pass over X, with true residuals and Gram-Schmidt twice, so no error accumulates.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

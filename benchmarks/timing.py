@@ -1,7 +1,5 @@
 """Timing of calls in interleaved rounds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar

@@ -32,6 +32,13 @@ def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
     return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
 
 
+def in_rows(C: fmpq_mat, J: Sequence[int], d: int) -> fmpq_mat:
+    """Return the matrix of d rows whose rows J are the rows of C; its other rows are zero."""
+    place = {j: row for row, j in enumerate(J)}
+    q = C.ncols()
+    return fmpq_mat(d, q, [C[place[j], m] if j in place else fmpq(0) for j in range(d) for m in range(q)])
+
+
 def signed(A: fmpq_mat, J: Sequence[int], signs: Sequence[int]) -> fmpq_mat:
     """Return the columns J of A, each multiplied by its sign."""
     pairs = list(zip(J, signs, strict=True))
@@ -52,14 +59,8 @@ def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
     earlier columns.
     """
     basis = independent(A, range(A.ncols()))
-    C = fmpq_mat(A.ncols(), B.ncols())
-    if basis:
-        Q = columns(A, basis)
-        found = (Q.transpose() * Q).solve(Q.transpose() * B)
-        for row, j in enumerate(basis):
-            for m in range(B.ncols()):
-                C[j, m] = found[row, m]
-    return C
+    Q = columns(A, basis)
+    return in_rows((Q.transpose() * Q).solve(Q.transpose() * B), basis, A.ncols())
 
 
 def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
@@ -140,14 +141,10 @@ class Segment(NamedTuple):
         The selected features S have the coefficients of least squares on the rest of y.
         """
         A = rational(self.X)
-        beta = fmpq_mat(A.ncols(), 1)
-        for i, s, entry in zip(self.step.tied, self.signs, self.v.entries(), strict=True):
-            beta[i, 0] = s * eps * entry
-        if len(self.S):
-            moved = least_squares(columns(A, list(self.S)), rational(self.y) - A * beta)
-            for i, entry in zip(self.S, moved.entries(), strict=True):
-                beta[i, 0] = entry
-        return beta
+        v = vector([s * eps * entry for s, entry in zip(self.signs, self.v.entries(), strict=True)])
+        beta = in_rows(v, self.step.tied, A.ncols())
+        rest = rational(self.y) - A * beta
+        return beta + in_rows(least_squares(columns(A, self.S), rest), self.S, A.ncols())
 
     def roots(self) -> dict[int, fmpq]:
         """Return, for each feature j that is zero just below λ*, the ε at which it may become nonzero.
@@ -238,13 +235,10 @@ def _vertex(H: fmpq_mat, b: fmpq_mat, B: list[int]) -> fmpq_mat | None:
 
     None means that the submatrix H_BB is singular, or that no minimiser has its support in B.
     """
-    m = H.nrows()
     H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
     if H_BB.det() == 0:
         return None
-    v = fmpq_mat(m, 1)
-    for i, entry in zip(B, H_BB.solve(fmpq_mat(len(B), 1, [b[i, 0] for i in B])).entries(), strict=True):
-        v[i, 0] = entry
+    v = in_rows(H_BB.solve(vector([b[i, 0] for i in B])), B, H.nrows())
     slack = zip((H * v).entries(), b.entries(), strict=True)
     return v if min(v.entries(), default=0) >= 0 and all(entry >= b_i for entry, b_i in slack) else None
 
@@ -259,11 +253,9 @@ def signed_fits(X, y, S: Sequence[int], signs: dict[int, int], prices: Sequence[
     Z = off(A, S, signed(A, list(signs), list(signs.values())))
     target = Z.transpose() * b - vector(prices or [fmpq(0)] * len(signs))
     for v in nonnegative(Z.transpose() * Z, target):
-        beta = fmpq_mat(A.ncols(), 1)
-        for (j, sign), entry in zip(signs.items(), v.entries(), strict=True):
-            beta[j, 0] = sign * entry
-        for j, entry in zip(S, least_squares(columns(A, S), b - A * beta).entries(), strict=True):
-            beta[j, 0] = entry
+        moved = vector([sign * entry for sign, entry in zip(signs.values(), v.entries(), strict=True)])
+        beta = in_rows(moved, list(signs), A.ncols())
+        beta += in_rows(least_squares(columns(A, S), b - A * beta), S, A.ncols())
         found += [beta] * (beta not in found)
     return found
 

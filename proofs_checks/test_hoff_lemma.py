@@ -24,7 +24,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 import sparselin as sl
-from proofs_checks.rational import columns, inner, off, rational, real, reals, step
+from proofs_checks.rational import columns, in_rows, inner, off, rational, real, reals, step
 from sparselin.ledger import HOLDS, claim, mutants
 
 POSTER = "Lemma [Hoff 2017] (poster); cited before equation (6) (ICLR, NeurIPS submission)"
@@ -165,11 +165,8 @@ def stationary_points(X, y, lam):
         for J in itertools.combinations(range(X.ncols()), size):
             A = columns(X, J)
             for s in itertools.product((1, -1), repeat=size):
-                beta = fmpq_mat(X.ncols(), 1)
-                if size:
-                    found = (A.transpose() * A).solve(A.transpose() * y - lam * fmpq_mat(size, 1, list(s)))
-                    for j, entry in zip(J, found.entries(), strict=True):
-                        beta[j, 0] = entry
+                found = (A.transpose() * A).solve(A.transpose() * y - lam * fmpq_mat(size, 1, list(s)))
+                beta = in_rows(found, J, X.ncols())
                 if all(beta[j, 0] * sign > 0 for j, sign in zip(J, s, strict=True)):
                     yield beta, J
 

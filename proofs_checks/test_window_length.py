@@ -462,8 +462,7 @@ def test_how_much_the_proof_gives_away(check):
         for _ in range(check.cases):
             X, y = ensemble(60, 120, check.rng)
             support = sl.omp(X, y, 5).support
-            for t in range(len(support)):
-                lengths.append(relative_lengths(X, y, support[:t]))
+            lengths += [relative_lengths(X, y, support[:t]) for t in range(len(support))]
         proof, better, true = np.array(lengths).T
         ratio = true / proof
         late = int((ratio < 1.4033).sum() + (true < better).sum() + (better < proof).sum())

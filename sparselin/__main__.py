@@ -1,7 +1,5 @@
 """The entry point of `python -m sparselin` and of the `sparselin` command."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

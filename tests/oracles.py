@@ -1,7 +1,5 @@
 """Slow textbook NumPy, sharing no code with the package."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.linear_model import Lasso
 

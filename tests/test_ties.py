@@ -1,7 +1,5 @@
 """T, λ* and statuses compared with exact arithmetic, where X_S is ill-conditioned."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -6,8 +6,6 @@ modules of the checks become highlighted pages under `_checks/`, with an anchor 
 all rows are shown.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

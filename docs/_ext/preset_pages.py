@@ -1,7 +1,5 @@
 """The directive `{presets}`: a list of the explorer's presets, each with a page that the build makes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

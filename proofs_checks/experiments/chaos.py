@@ -18,8 +18,6 @@ the three that is the best for it in hindsight, for each function and number of 
 The results are in `proofs_checks/chaos_records.json`; docs/guide/chaos.md has the table.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from functools import reduce

@@ -15,8 +15,6 @@ quarter each SNR. All cases see the same random numbers.
 The results are in `proofs_checks/inference_records.json`; docs/guide/inference.md has the table.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

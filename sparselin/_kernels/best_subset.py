@@ -4,8 +4,6 @@ A residual Gram matrix holds the inner products of columns after their projectio
 See `sparselin.guarantees.best_subset` for the bounds.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Checking a certificate does not need this module. Matrices are `fmpq_mat` and ve
 there is no rounding, and every comparison is exact.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction

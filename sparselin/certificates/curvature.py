@@ -13,8 +13,6 @@ AᵀA and LLᵀ are exact: the integers are split into two halves of 16 bits, wh
 rounding.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ has no rounding, in any order of summation. The full products are then assembled
 of Python integers are arrays of dtype object.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -10,8 +10,6 @@ and `entries`. The proof of a pick consists of integers fit, D, dir and E. In th
 The checker computes R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ, and compares only integers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

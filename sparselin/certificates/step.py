@@ -3,8 +3,6 @@
 There is one kind of statement for Sequential LASSO and OMP, one for nonnegative OMP and one for OLS.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

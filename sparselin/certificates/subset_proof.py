@@ -1,7 +1,5 @@
 """The check of a certificate of a best subset: its tree of cases, and the lower bound of each case."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

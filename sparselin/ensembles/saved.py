@@ -1,7 +1,5 @@
 """Counterexamples as .npz files: tuples of designs, arrays and numbers; each is stored under its position."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

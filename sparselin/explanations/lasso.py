@@ -1,7 +1,5 @@
 """Explanations on a path of the LASSO, and on a path of the gradient flow."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Explanations on a path of a greedy method."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

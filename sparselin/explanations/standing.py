@@ -3,8 +3,6 @@
 It consists of the share of X_j that X_S explains, and the gain in R² if j is added to S.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

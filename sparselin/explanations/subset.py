@@ -1,7 +1,5 @@
 """Explanations on a set of features: the gain in R² by a feature of the set, or by another feature."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

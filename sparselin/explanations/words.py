@@ -1,7 +1,5 @@
 """Phrases for the sentences of explanations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

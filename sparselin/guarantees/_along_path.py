@@ -38,8 +38,6 @@ Because of rounding it may only be certain that the pick i has |c_i| ≥ q·max|
 is multiplied by q². For FR γ is multiplied by q², if the pick has |c_i|/ρ_i ≥ q·max|c|/ρ.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ any time the least bound of the open and the closed nodes is a lower bound on q 
 hierarchy, only closed sets (see `_hierarchy`) are compared, and it decides some of the groups of a node.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The conditional laws of the statistics of a path, and the p-values and intervals that follow from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -7,8 +7,6 @@ N². So x is in the span of T if its distance from the span, divided by the leng
 where the product runs over T and x. x is also in the span if it is an exact multiple of a column of T.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

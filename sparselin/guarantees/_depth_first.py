@@ -61,8 +61,6 @@ closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in t
 value. Then there is no lower bound.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -15,8 +15,6 @@ second column leaves the first one is computed exactly, and takes the place of t
 Generated features have many such sets: a, b and a + b, or (a·b)·c and a·(b·c).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

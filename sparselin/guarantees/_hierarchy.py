@@ -14,8 +14,6 @@ If then more than k groups are in, or some group is both in and out, the node ha
 is closed, so is the set of all groups that are not out, and each free group is in a closed set of the node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

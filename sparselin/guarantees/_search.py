@@ -1,7 +1,5 @@
 """The limits, the callback and the progress line of a search for the best subset, and its result."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

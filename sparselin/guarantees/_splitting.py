@@ -18,8 +18,6 @@ a split has at most k p-values below 1. So k·p bounds the family-wise error rat
 Bühlmann, *p-values for high-dimensional regression*, 2009).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The steps of a path as events, and the choice of their number by BIC or EBIC as a set of comparisons."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The record of a best-first search for the best subset, from which its certificate is made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ below 0, and the least R/L has the opposite choice. Both are computed in balls (
 precision that grows until all digits of a float64 are proved, however small the masses are.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

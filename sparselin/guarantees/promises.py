@@ -7,8 +7,6 @@ and ρ_i = ‖P_S^⊥X_i‖. Every factor increases with its constants, so certi
 certified bounds on the factor. Constants and factors are therefore pairs (2,): a lower and an upper bound.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable

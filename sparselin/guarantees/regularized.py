@@ -18,8 +18,6 @@ must be non-negative on |F| + 3(k − |F|) ≤ 3k features. f_de and f_sv may de
 that remains has the same bound as without F, because F counts in the k features.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any, NamedTuple

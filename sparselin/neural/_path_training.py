@@ -12,8 +12,6 @@ connection. With prox_{αλ} in place of prox_{sλ}, as in the lassonet package,
 penalty (1 − μ)λ.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -22,8 +22,6 @@ The proximal operator changes tensors in place, by a kernel on the CPU, and by a
 devices. The constraint ‖W_g‖∞ ≤ M‖θ_g‖ holds exactly for the resulting floats.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -131,7 +129,6 @@ class ReducedNetwork:
             theta, W = block[:, :, K:].reshape(G, -1), block[:, :, :K].reshape(G, -1)
             shrink(theta, W, lam, M)
             U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
-        return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
         """Return a mask of the rows of U whose group is nonzero, or may be nonzero after the next step.

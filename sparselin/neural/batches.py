@@ -1,7 +1,5 @@
 """The validation of batches: (X, y) or (X, y, weight) become `Rows`, and errors name the batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

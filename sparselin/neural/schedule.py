@@ -3,8 +3,6 @@
 The schedule says after which steps how many units are selected.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A checkpoint is written to a temporary file, which then replaces the old checkpoint.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -32,8 +32,6 @@ So without a tree the error grows with the number of steps, and with a tree only
 number of parts.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import math

@@ -3,8 +3,6 @@
 The first chunk determines the form, and all others must have it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 The functions add chunks to a state, and merge two states.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ A tree of merges, as it is used on Dask, has disadvantages here: for N chunks it
 add its depth to the error, and take up to 1.7 times as long if chunks are short.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 import time

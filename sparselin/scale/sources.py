@@ -3,8 +3,6 @@
 PyArrow reads Parquet page by page, so that a row group need not fit into memory.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -11,8 +11,6 @@ holds the whole graph at once (https://github.com/dask/dask/issues/3419: 25 GB f
 exchange only triangular factors.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The errors of K-fold cross-validation along a path, which choose the number of features."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple

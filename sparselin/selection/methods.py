@@ -1,7 +1,5 @@
 """Selection from a problem by a method that is given by its name, and least squares on given features."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -20,8 +20,6 @@ and for eigenvalues that count as zero because they are below a cut-off. The pic
 without this bound, unless rounding decides whether an eigenvalue is above the cut-off.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparselin.greedy._selection import Lengths, Selection

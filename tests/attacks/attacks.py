@@ -1,7 +1,5 @@
 """The table of attacks: a method, the size of its designs, and the function that judges its answers."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

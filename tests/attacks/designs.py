@@ -1,7 +1,5 @@
 """Hard designs, each family a function of a random generator: X (n, d), y (n,), forced."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -5,8 +5,6 @@ for X is right to d·eps of the longest column, and a column that it drops, as d
 of its own length. Dependence shows to √eps.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

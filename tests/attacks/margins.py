@@ -4,8 +4,6 @@ They have near ties, and columns whose near-dependence makes rounding errors lar
 count.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

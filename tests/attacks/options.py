@@ -5,8 +5,6 @@ intercept is a column of ones that is forced, and standardized columns are compa
 rational. A LinearOperator multiplies by the same X; a compressed problem is known to its own `eps`.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -7,8 +7,6 @@ of are products of its columns:
     c_i = ⟨X_i, P_S^⊥y⟩,   H_ij = ⟨P_S^⊥X_i, P_S^⊥X_j⟩,   ‖P_S^⊥y‖².
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

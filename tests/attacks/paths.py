@@ -1,7 +1,5 @@
 """The claims of selection paths, first entries and LASSO paths, judged step by step at the picks so far."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A case, its verdict under a time limit, and what becomes of a failure: made small, and written down."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import faulthandler

@@ -1,7 +1,5 @@
 """The claims of the other methods on few columns, judged by enumeration, exact inertia, or a witness."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -283,7 +283,7 @@ def test_a_feature_joins_with_the_row_drawn_for_it():
         plan = Training((5,), Plan(3, None, 1e-3), generator, 0)
         net = GrowingNetwork(prepare(*next(designs(1)), 2, None), plan)
         before = net.drawn.clone()
-        net.add(3)
+        net.add([3])
         net.keep()
         assert torch.equal(net.first.weight, before * (torch.arange(8) == 3))
         net.train()

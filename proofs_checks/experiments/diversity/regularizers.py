@@ -1,7 +1,5 @@
 """The regularizers that the experiment runs, by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable

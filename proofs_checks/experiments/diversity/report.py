@@ -2,8 +2,6 @@
 JSON.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence

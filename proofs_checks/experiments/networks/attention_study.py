@@ -3,8 +3,6 @@
 For the tables, rows are split and scaled as in the paper's released code.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -9,8 +9,6 @@ chosen after the test errors of the first seeds had been seen, so the comparison
 in this respect.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import time

@@ -14,8 +14,6 @@ released code of LassoNet reads: the Smartphone Dataset for Human Activity Recog
 Living.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import functools

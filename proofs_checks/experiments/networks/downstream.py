@@ -4,8 +4,6 @@ The learners are a support vector classifier (SVC), the nearest neighbour (1-NN)
 trees (ExtraTrees).
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence

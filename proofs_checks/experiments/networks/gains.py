@@ -1,7 +1,5 @@
 """The marginal gains of features in the loss of a network."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

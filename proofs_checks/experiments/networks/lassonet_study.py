@@ -18,8 +18,6 @@ longest as its penalty grows. The code takes the number of features that occurs 
 k (`evaluate.py`), or the first such number of at most k (`run.py`). HSIC-Lasso is not computed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -10,8 +10,6 @@ so that they are exact. printed.toml has the numbers, and says what they are.
 Each figure has the study, the method and the setting of the runs that compute it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,8 +13,6 @@ Sequential LASSO (mlp_seql.py) do not run: their constructor does not pass the l
 MLPModel, which raises a TypeError. The released code has no concrete autoencoder.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

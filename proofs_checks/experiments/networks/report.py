@@ -2,8 +2,6 @@
 for each study.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections import Counter

@@ -14,8 +14,6 @@ decoy, because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant
   and true features and decoys are independent and have the same distribution.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

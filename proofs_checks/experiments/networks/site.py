@@ -5,8 +5,6 @@ data set compares the figures that the papers print with ours and gives a verdic
 means of our runs, study by study.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any

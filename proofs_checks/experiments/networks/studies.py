@@ -3,8 +3,6 @@
 The studies that decide whether the figures of the papers are reproduced come first.
 """
 
-from __future__ import annotations
-
 from proofs_checks.experiments.networks import (
     attention_study,
     completion,

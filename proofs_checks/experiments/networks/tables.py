@@ -3,8 +3,6 @@
 The page that `make networks` writes and the pages of the site show these tables.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -72,8 +72,6 @@ number of epochs, in print and in our runs. The time is reproduced if these two 
 factor of `FACTOR`, and otherwise not reproduced.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

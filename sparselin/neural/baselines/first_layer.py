@@ -149,10 +149,10 @@ class GrowingNetwork:
         self.first.weight[:, outside] = 0
 
     @torch.no_grad()
-    def add(self, j: int) -> None:
-        """Add a feature to the selected set S, with its random row."""
-        self.first.weight[:, j] = self.drawn[:, j]
-        self.S.append(j)
+    def add(self, J: list[int]) -> None:
+        """Add features to the selected set S, with their random rows."""
+        self.first.weight[:, J] = self.drawn[:, J]
+        self.S += J
 
     def train(self) -> None:
         """Minimise the loss over the selected rows of the first layer, the bias and all later layers."""
@@ -234,8 +234,7 @@ def omp(data: PreparedData, training: Training, *, features_per_step: int = 1) -
     net = GrowingNetwork(data, training)
     for norms in net.gradients():
         count = min(features_per_step, data.k - len(net.S))
-        for j in np.argsort(-norms, kind="stable")[:count].tolist():
-            net.add(j)
+        net.add(np.argsort(-norms, kind="stable")[:count].tolist())
     return data.ranking("OMP on the first layer", net.S, net.scores, net.scores)
 
 
@@ -296,7 +295,7 @@ def sequential_lasso(
     for norms in net.gradients():
         j, levels[j] = _first_entry(net, float(norms.max()), decrease)
         net.keep()
-        net.add(j)
+        net.add([j])
     return data.ranking(name, net.S, net.scores, levels)
 
 

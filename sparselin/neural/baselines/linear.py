@@ -1,7 +1,5 @@
 """Linear methods for classes, on one-hot columns: OMP, OLS, and diverse selection."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -3,8 +3,6 @@
 The accuracy of a method is the accuracy of a network that is trained on the features that the method selects.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The numbers and words of one picture of the explorer."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

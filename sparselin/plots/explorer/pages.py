@@ -1,7 +1,5 @@
 """Static pages of the presets, with sliders over stored frames; also the scripts of all pages."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The presets of the explorer in presets.toml: designs with an explanation and a question."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import NamedTuple

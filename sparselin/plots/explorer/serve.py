@@ -1,7 +1,5 @@
 """Serve the explorer as a page for the browsers of this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Move a dragged point to a tie nearby, because ties have measure zero and nobody could hit one."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable

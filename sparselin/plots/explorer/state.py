@@ -1,7 +1,5 @@
 """The state of the explorer: a design with two or three rows, y, λ and S; and its address."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Labels, placed so that they cover neither each other nor the lines of a picture."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

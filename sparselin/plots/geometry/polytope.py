@@ -1,7 +1,5 @@
 """The polytope {u : ‖Xᵀu‖∞ ≤ λ} in two and three dimensions: its corners, faces and slices."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The drawing of the dual polytope in space."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

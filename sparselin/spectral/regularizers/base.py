@@ -85,8 +85,7 @@ class Gram:
     def column(self, j: int) -> FloatArray:
         """Return column j of C (d,), which must not be modified."""
         if self._matrix is not None:
-            column: FloatArray = self._matrix[j]
-            return column
+            return np.asarray(self._matrix[j])
         if j not in self._columns:
             assert self.problem is not None
             self._columns[j] = self.problem.gram_columns([j])[:, 0]

@@ -1,7 +1,5 @@
 """The parts that the commands share: options, progress bars, Ctrl-C, report folders, exit statuses."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

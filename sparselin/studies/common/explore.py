@@ -1,7 +1,5 @@
 """The command `sparselin explore`."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

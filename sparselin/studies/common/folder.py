@@ -7,8 +7,6 @@ each file is written under a temporary name in the folder. When all files are co
 results.json last.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import glob

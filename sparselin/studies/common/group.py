@@ -1,7 +1,5 @@
 """The command line: a group of commands, each defined in the folder of its study."""
 
-from __future__ import annotations
-
 import importlib
 
 import click

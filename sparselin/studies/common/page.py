@@ -1,7 +1,5 @@
 """The parts that the reports share: pages with embedded figures, tables, archives, the record of the run."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import datetime

@@ -1,7 +1,5 @@
 """Read one design from a file: an .npz with X and y, or a .csv whose first line names the columns."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

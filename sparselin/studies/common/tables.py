@@ -1,7 +1,5 @@
 """Read tables with named columns into pandas: .csv, whose first line has the names, Parquet and Excel."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import csv

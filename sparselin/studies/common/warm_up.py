@@ -4,8 +4,6 @@ A kernel is compiled for the types of its arguments. These depend on the functio
 dtype, the layout (by rows, by columns, sparse, a Gram matrix) and the size of X.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import time

@@ -1,7 +1,5 @@
 """The command `sparselin guarantee`: its options, and the steps of a run."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence

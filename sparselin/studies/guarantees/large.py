@@ -13,8 +13,6 @@ By interlacing both are at least λ, the least eigenvalue of C. So λ replaces b
 - Theorem 4 says whether OMP is certain to find the best subset.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The report of `sparselin guarantee`: a page with embedded figures, CSV, JSON, and saved designs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path

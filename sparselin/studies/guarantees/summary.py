@@ -1,7 +1,5 @@
 """Summaries of the records of `sparselin guarantee`: fractions, medians and curves."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence

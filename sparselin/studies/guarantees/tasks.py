@@ -11,8 +11,6 @@ So a design depends neither on the number of designs nor on the number of proces
 - `large` has up to thousands of AR(1) columns; this study runs alone, and the module `large` examines it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

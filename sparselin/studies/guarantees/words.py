@@ -1,7 +1,5 @@
 """The sentences and tables that describe a run of `sparselin guarantee`."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ y, so at every step another column is picked that is slightly more correlated wi
 margin, so that no result depends on a tie. `guarantee_bounds` evaluates the designs found.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import zlib

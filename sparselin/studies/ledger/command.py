@@ -1,7 +1,5 @@
 """The command `sparselin ledger`: its options, and the steps of a run."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Three forms of the ledger of claims: ledger.json, LEDGER.md, and a table for a terminal."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

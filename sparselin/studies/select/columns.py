@@ -1,7 +1,5 @@
 """Decide the use of each column of a table: a number, a category whose indicators enter together, or none."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection

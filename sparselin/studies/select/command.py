@@ -1,7 +1,5 @@
 """The command `sparselin select`: its options, and the steps of a run."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import time

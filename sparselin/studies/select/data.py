@@ -1,7 +1,5 @@
 """Read the table of `sparselin select`: the target, the columns that may explain it, and the rows to use."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path

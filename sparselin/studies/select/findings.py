@@ -1,7 +1,5 @@
 """Reasons to distrust a selection: close picks, nearly dependent or constant columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The model that `sparselin select` fits: a scikit-learn Pipeline that ends in one of our selectors."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

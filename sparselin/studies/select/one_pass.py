@@ -1,7 +1,5 @@
 """The option `--one-pass` of `sparselin select`: read a Parquet file of any length once, with `compress`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report of `sparselin select`: a page with embedded figures, the table as CSV, and results as JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

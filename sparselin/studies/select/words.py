@@ -1,7 +1,5 @@
 """The rows, sentences and tables that describe the result of `sparselin select`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
