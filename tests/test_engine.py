@@ -343,7 +343,7 @@ def test_the_bound_holds_and_is_not_loose(order, n):
 @ORDERS
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
-    """ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² of OLS in longer floats, also for columns forced before the copy exists."""
+    """ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² of OLS in longer floats, with columns forced before the copy exists."""
     X, y = design(kind, 0)
     chosen, k = selection.begin(Problem(np.asarray(X, order=order), y), 25, (3, 7), selection.Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=True)
