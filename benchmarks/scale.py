@@ -1,7 +1,5 @@
 """Measure `sl.compress` on data longer than memory; each figure is measured in its own process."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import datetime

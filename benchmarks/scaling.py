@@ -1,7 +1,5 @@
 """The time of OMP as a function of d and of n, for fixed k, on logarithmic scales."""
 
-from __future__ import annotations
-
 import functools
 import statistics
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Orthogonal Matching Pursuit on groups of columns, and for several outputs with a common support."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -18,8 +18,6 @@ its error counts as zero, and so does a correlation c_j that does not exceed its
 that enters P has a coefficient above its error.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Methods such as OMP and OLS differ in their rule. A pick of a scheme is certain:
 errors, no other column can have the largest score.
 """
 
-from __future__ import annotations
-
 import contextlib
 
 from sparselin.greedy._blocks import Blocks

@@ -13,8 +13,6 @@ are compared in float64. If this comparison does not decide the pick, for exampl
 method decides.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from typing import cast

@@ -30,8 +30,6 @@ Features are at an event if their intervals of arrival times meet that of the fi
 tied, and the bounds hold if the tie is exact; c_j counts as zero as in `Segment`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

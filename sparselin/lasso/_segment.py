@@ -24,8 +24,6 @@ for all columns, and a coefficient (β₀)_j that rounding of the data may chang
 coefficient occurs, for example, at the end of a path if fewer columns already fit y.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 A gap does not depend on the solver that found β.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """The elimination of forced columns: all other columns and y are projected off them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

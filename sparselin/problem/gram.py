@@ -1,7 +1,5 @@
 """The Cholesky factor that replaces X, and the vector that replaces y, for given XᵀX, Xᵀy and ‖y‖²."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

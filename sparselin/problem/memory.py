@@ -3,8 +3,6 @@
 Otherwise the system might kill the process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

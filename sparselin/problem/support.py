@@ -10,8 +10,6 @@ Three combinations are not supported, for these reasons:
 - Complex columns have neither a sign nor an intercept. A column of ones in `forced` serves as intercept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

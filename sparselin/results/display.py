@@ -1,7 +1,5 @@
 """Tables of results: columns as data, and the text, the HTML and the data frame that are made from them."""
 
-from __future__ import annotations
-
 import decimal
 import html
 import importlib

@@ -6,8 +6,6 @@ has three outcomes: it *agrees*, it *violates*, or it is *undecided* because no 
 numbers) was found. Undecided never counts as agreement.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

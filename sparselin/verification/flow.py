@@ -35,8 +35,6 @@ in the others. Otherwise the solver runs again at a tenth of its tolerance. The 
 the new distance is larger than (1) and TOLERANCE, and else it is *undecided*.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

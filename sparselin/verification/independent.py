@@ -1,7 +1,5 @@
 """Solvers for the LASSO and the projection that share no code with the methods under verification."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

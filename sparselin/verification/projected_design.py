@@ -1,7 +1,5 @@
 """The data of one step of the verification, with S projected out, and the verdicts of its checks."""
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import functools

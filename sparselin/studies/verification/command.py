@@ -1,7 +1,5 @@
 """The command `sparselin verify`: its options, and the steps of a run."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import time

@@ -1,7 +1,5 @@
 """The report of `sparselin verify`: a table, a page with embedded figures, JSON, and saved designs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ the number of processes: each design has its own generator, seeded by (seed, ens
 The other claim, "flow", is about `gradient_flow` (`sparselin.verification.flow`), on designs with n, d ≤ 20.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import zlib
