@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot
+from sparselin._kernels.linear_algebra import copy, dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
@@ -82,7 +82,9 @@ def mask_pullback(form, w, s, h):
     if form >= L1_NORMALIZED:
         mean = dot(s, h)
     if form == L1_NORMALIZED:
-        total = w.sum()
+        total = 0.0
+        for j in range(len(s)):
+            total += w[j]
     elif form == L2_NORMALIZED:
         total = dot(w, w)
     for j in range(len(s)):
@@ -234,7 +236,9 @@ def descend(objective, start, tol, floor, max_iter):
     m, n = Xt.shape
     s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
     x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
-    value, short = np.empty(max_iter + 1), np.full(_SHORT + 1, np.inf)
+    value, short = np.empty(max_iter + 1), np.empty(_SHORT + 1)
+    for k in range(1, _SHORT + 1):
+        short[k] = np.inf
     short[0] = 0.5
     best, least = start.copy(), np.inf
     value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)
@@ -244,7 +248,8 @@ def descend(objective, start, tol, floor, max_iter):
     end = AT_LIMIT
     for t in range(max_iter + 1):
         if value[t] < least:
-            best[:], least = x, value[t]
+            least = value[t]
+            copy(x, best)
         error = lasso_error(lam[1], x, beta, r, g) if form <= L1 else math.sqrt(fall * dot(x, x))
         if error <= -tol * value[t]:
             end = CERTIFIED

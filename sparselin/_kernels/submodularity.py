@@ -165,7 +165,10 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
                 top[b] = top[b - 1]
                 b -= 1
             top[b] = excess
-    return top.sum() <= slack
+    total = 0.0
+    for b in range(left):
+        total += top[b]
+    return total <= slack
 
 
 @inner(**NUMPY)
