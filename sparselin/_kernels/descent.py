@@ -82,9 +82,7 @@ def mask_pullback(form, w, s, h):
     if form >= L1_NORMALIZED:
         mean = dot(s, h)
     if form == L1_NORMALIZED:
-        total = 0.0
-        for j in range(len(s)):
-            total += w[j]
+        total = w.sum()
     elif form == L2_NORMALIZED:
         total = dot(w, w)
     for j in range(len(s)):
@@ -237,8 +235,7 @@ def descend(objective, start, tol, floor, max_iter):
     s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
     x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
     value, short = np.empty(max_iter + 1), np.empty(_SHORT + 1)
-    for k in range(1, _SHORT + 1):
-        short[k] = np.inf
+    short[:] = np.inf
     short[0] = 0.5
     best, least = start.copy(), np.inf
     value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)

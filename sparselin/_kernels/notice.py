@@ -25,21 +25,17 @@ class _Notice(event.Listener):  # type: ignore[misc]
     """A clock for compilations: Numba reports to it the beginning and the end of each compilation.
 
     A kernel from the cache is not compiled, so Numba reports nothing. Compilations may be nested, but only
-    one thread compiles at a time. The clock is read at each report, and starts anew when another function
-    compiles.
+    one thread compiles at a time. The clock is read at each report. After each `delay` the function that
+    compiles is named, unless it was named before.
     """
 
     def __init__(self, delay: float) -> None:
-        self.delay, self.depth, self.began, self.spent = delay, 0, 0.0, 0.0
-        self.name, self.shown = "", set[str]()
+        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, set[str]()
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
             module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that `exec` runs
             self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
-            name = _public_function()
-            if name != self.name:
-                self.name, self.spent = name, 0.0
         self.depth += 1
         self._look()
 
@@ -50,9 +46,11 @@ class _Notice(event.Listener):  # type: ignore[misc]
             self.spent += max(0.0, time.monotonic() - self.began)
 
     def _look(self) -> None:
-        if self.name not in self.shown and self.spent + time.monotonic() - self.began > self.delay:
-            self.shown.add(self.name)
-            _announce(TEXT.format(self.name, 20 if self.name == "guarantee_bounds" else 10))
+        if self.spent + time.monotonic() - self.began > self.delay:
+            self.spent, self.began, name = 0.0, time.monotonic(), _public_function()
+            if name not in self.shown:
+                self.shown.add(name)
+                _announce(TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
 
 
 def _public_function() -> str:

@@ -234,8 +234,7 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
     v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.empty(x.size)
     for i in range(x.size):
         root[i] = math.sqrt(D[i])
-    for g in range(z.size):
-        z[g] = 1.0
+    z[:] = 1.0
     L = max(1.03 * _largest_eigenvalue(A), 1e-3)
     for _ in range(_STEPS):
         for i in range(x.size):
@@ -368,7 +367,6 @@ def _solve(data, state, inside, m, w, z, t, change):
     groups, J, count, size = np.empty(len(state), np.intp), np.empty(len(w), np.intp), 0, 0
     first, free = np.zeros(len(state) + 1, np.intp), np.empty(len(state), np.bool_)
     for g in range(len(state)):
-        z[g] = 0.0
         if inside[g]:
             groups[count], free[count] = g, state[g] == FREE
             for j in range(data.first[g], data.first[g + 1]):
@@ -377,24 +375,12 @@ def _solve(data, state, inside, m, w, z, t, change):
             count += 1
             first[count] = size
     J = J[:size]
-    x, part = _entries(w, J), np.empty(count)
-    t = _iterate(
-        _block(data, J), _entries(data.b, J), _entries(data.D, J), _entries(data.low, J),
-        _entries(data.high, J), first, free[:count], m, x, part, t, change,
-    )  # fmt: skip
-    for j in range(len(w)):
-        w[j] = 0.0
+    x, part = w[J], np.empty(count)
+    A, free = _block(data, J), free[:count]
+    t = _iterate(A, data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change)
+    w[:], z[:] = 0.0, 0.0
     for i in range(size):
         w[J[i]] = x[i]
     for i in range(count):
         z[groups[i]] = part[i]
     return t
-
-
-@inner(**NUMPY)
-def _entries(v, J):
-    """Return the entries J of v."""
-    out = np.empty(J.size)
-    for i in range(J.size):
-        out[i] = v[J[i]]
-    return out

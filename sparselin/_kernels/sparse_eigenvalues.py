@@ -188,8 +188,7 @@ def _not_dominant(T, m, left, bad):
     top = np.empty(left - 1)
     count = 0
     for a in range(m):
-        for c in range(left - 1):
-            top[c] = 0
+        top[:] = 0
         for b in range(m):
             size = abs(T[a, b])
             if b != a and size > top[-1]:
@@ -198,10 +197,7 @@ def _not_dominant(T, m, left, bad):
                     top[c] = top[c - 1]
                     c -= 1
                 top[c] = size
-        total = 0.0
-        for c in range(left - 1):
-            total += top[c]
-        bad[a] = not total < 1 - _MARGIN
+        bad[a] = not top.sum() < 1 - _MARGIN
         count += bad[a]
     return count
 

@@ -165,10 +165,7 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
                 top[b] = top[b - 1]
                 b -= 1
             top[b] = excess
-    total = 0.0
-    for b in range(left):
-        total += top[b]
-    return total <= slack
+    return top.sum() <= slack
 
 
 @inner(**NUMPY)
