@@ -234,8 +234,7 @@ def descend(objective, start, tol, floor, max_iter):
     m, n = Xt.shape
     s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
     x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
-    value, short = np.empty(max_iter + 1), np.empty(_SHORT + 1)
-    short[:] = np.inf
+    value, short = np.empty(max_iter + 1), np.full(_SHORT + 1, np.inf)
     short[0] = 0.5
     best, least = start.copy(), np.inf
     value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)

@@ -15,10 +15,7 @@ import time
 
 from numba.core import event
 
-TEXT = (
-    "{} compiles its kernels, which may take {} s; later calls take them from a cache "
-    "(`sparselin warm-up` compiles all functions in advance)"
-)
+TEXT = "{} compiles its kernels, once, which may take {} s (`sparselin warm-up` does so in advance)"
 
 
 class _Notice(event.Listener):  # type: ignore[misc]

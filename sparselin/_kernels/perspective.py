@@ -345,17 +345,14 @@ def _is_solved(data, state, w, z, c, best, target):
 @inner(**ONCE)
 def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
-    top, count = np.empty(most, np.intp), 0
+    top, count = np.empty(most + 1, np.intp), 0
     for g in range(len(state)):
         if state[g] == FREE and not inside[g] and H[g] > level:
             i = count
             while i > 0 and H[top[i - 1]] < H[g]:
+                top[i] = top[i - 1]
                 i -= 1
-                if i + 1 < most:
-                    top[i + 1] = top[i]
-            if i < most:
-                top[i] = g
-                count = min(count + 1, most)
+            top[i], count = g, min(count + 1, most)
     for i in range(count):
         inside[top[i]] = True
     return count > 0
