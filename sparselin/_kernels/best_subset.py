@@ -317,7 +317,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _bound_error(frame, F, m) - _ERROR)
 
 
-@inner(**ONCE)
+@inner(**NUMPY)
 def _descend(frame, F, m, square, target):
     """Improve beta by coordinate descent, and fill v; return square − βᵀMβ, M = G − diag(D).
 
@@ -409,7 +409,7 @@ def _threshold(frame, q, square, F, m):
     w = np.empty(F)
     value = square
     total = 0.0
-    n = 0
+    n = 0 * F  # not the literal 0, for which `_top` would be compiled once more
     for j in range(F):
         if beta[j] != 0:
             w[n] = math.sqrt(D[j]) * abs(beta[j])
@@ -479,7 +479,7 @@ def _include(stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@inner(**ONCE)
+@inner(**NUMPY)
 def _eliminate(stack, level):
     """Project the candidates and y off the candidate at position |F|, and write them into level + 1.
 

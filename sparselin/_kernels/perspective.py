@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import dot, subtract
+from sparselin._kernels.linear_algebra import copy, dot, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -231,7 +231,9 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
     Ω(x) = min {Σ D_jx_j²/(2z_j) : Σz ≤ m, 0 ≤ z ≤ 1, low·z ≤ x ≤ high·z}.
     """
     size, old = x.copy(), x.copy()
-    v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.sqrt(D)
+    v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.empty(x.size)
+    for i in range(x.size):
+        root[i] = math.sqrt(D[i])
     z[:] = 1.0
     L = max(1.03 * _largest_eigenvalue(A), 1e-3)
     for _ in range(_STEPS):
@@ -312,7 +314,8 @@ def relax(data, state, m, target, w, c, H, z):
         last, following = bound(data, state, m, w, c, H)
         if last > best:
             best = last
-            best_w[:], best_z[:] = w, z
+            copy(w, best_w)
+            copy(z, best_z)
         # without the first condition, the w of another round would have no bound
         ended = turn == _ROUNDS - 1 or (turn > 0 and _is_solved(data, state, w, z, c, best, target))
         if best >= target or ended:
@@ -322,7 +325,8 @@ def relax(data, state, m, target, w, c, H, z):
             change *= 0.1
         t = _solve(data, state, inside, m, w, z, t, change)
     if last < best:
-        w[:], z[:] = best_w, best_z
+        copy(best_w, w)
+        copy(best_z, z)
         bound(data, state, m, w, c, H)
     return best
 
@@ -341,41 +345,39 @@ def _is_solved(data, state, w, z, c, best, target):
 @inner(**ONCE)
 def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
-    found, count = np.empty(len(state), np.intp), 0
+    top, count = np.empty(most + 1, np.intp), 0
     for g in range(len(state)):
         if state[g] == FREE and not inside[g] and H[g] > level:
-            found[count] = g
-            count += 1
-    if count > most:
-        order = np.argsort(-H[found[:count]])
-        for i in range(most):
-            inside[found[order[i]]] = True
-    else:
-        for i in range(count):
-            inside[found[i]] = True
+            i = count
+            while i > 0 and H[top[i - 1]] < H[g]:
+                top[i] = top[i - 1]
+                i -= 1
+            top[i], count = g, min(count + 1, most)
+    for i in range(count):
+        inside[top[i]] = True
     return count > 0
 
 
 @inner(**ONCE)
 def _solve(data, state, inside, m, w, z, t, change):
     """Iterate on the working set; w and z are updated, and the new t is returned."""
-    chosen = np.flatnonzero(inside)
-    first, count = np.zeros(chosen.size + 1, np.intp), 0
-    for i in range(chosen.size):
-        count += data.first[chosen[i] + 1] - data.first[chosen[i]]
-        first[i + 1] = count
-    J, free = np.empty(count, np.intp), np.empty(chosen.size, np.bool_)
-    for i in range(chosen.size):
-        free[i] = state[chosen[i]] == FREE
-        for l in range(first[i + 1] - first[i]):
-            J[first[i] + l] = data.first[chosen[i]] + l
-    x, part = w[J], np.zeros(chosen.size)
-    t = _iterate(
-        _block(data, J), data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change
-    )
+    groups, J, count, size = np.empty(len(state), np.intp), np.empty(len(w), np.intp), 0, 0
+    first, free = np.zeros(len(state) + 1, np.intp), np.empty(len(state), np.bool_)
+    for g in range(len(state)):
+        if inside[g]:
+            groups[count], free[count] = g, state[g] == FREE
+            for j in range(data.first[g], data.first[g + 1]):
+                J[size] = j
+                size += 1
+            count += 1
+            first[count] = size
+    J = J[:size]
+    x, part = w[J], np.empty(count)
+    A, free = _block(data, J), free[:count]
+    t = _iterate(A, data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change)
     w[:], z[:] = 0.0, 0.0
-    for i in range(J.size):
+    for i in range(size):
         w[J[i]] = x[i]
-    for i in range(chosen.size):
-        z[chosen[i]] = part[i]
+    for i in range(count):
+        z[groups[i]] = part[i]
     return t

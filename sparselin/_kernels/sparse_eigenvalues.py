@@ -91,7 +91,8 @@ def incumbent(C, k, fixed, support, rounds):
     S contains the first `fixed` indices of C, and is written into `support`.
     """
     used = np.zeros(len(C), np.bool_)
-    support[:fixed], used[:fixed] = np.arange(fixed), True
+    for a in range(fixed):
+        support[a], used[a] = a, True
     size = fixed
     if fixed == 0:
         support[0] = _first(C)
@@ -288,7 +289,9 @@ def search(C, k, fixed, value, gap, node_limit, support):
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
     size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
-    index[0], size[0] = np.arange(d), d
+    for a in range(d):
+        index[0, a] = a
+    size[0] = d
     _shift(C, value - gap, W[0])
     t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
     while t >= 0:
@@ -308,14 +311,16 @@ def search(C, k, fixed, value, gap, node_limit, support):
             _renew(C, k, value - gap, W, size, branch, order, t)
             a, b = _violation(W[t], m, left, t < fixed)
         branch[t], stop[t] = 0, 0
-        order[t, :m] = np.arange(m)
+        for a in range(m):
+            order[t, a] = a
         if left > 2 and t < fixed:
             stop[t] = 1
         elif left > 2:
             stop[t] = _branches(W[t], m, left, order[t])
             _permute(W[t], m, order[t])
             old = index[t, :m].copy()
-            index[t, :m] = old[order[t, :m]]
+            for a in range(m):
+                index[t, a] = old[order[t, a]]
         # at least k − t candidates must remain for k − t further elements
         while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1
