@@ -537,3 +537,23 @@ def first_violations(c0, products, below, lams, slack, norms, start, first):
             c = c0[j] - row[l]
             if max(c, below * c) > lam + tolerance * norms[j]:
                 first[j] = i
+
+
+@kernel(**VECTORIZED)
+def survey(coef, columns, lams, c, penalized, total, used, r2):
+    """Mark in `used` (d,) the columns with a nonzero coefficient at one of m knots, and compute R² (m,) there.
+
+    coef : (m, M) β on the M `columns` at each knot; lams (m,) are the λ.
+    c, total : Xᵀz (d,) and ‖z‖², where z is y, or y minus its mean.
+
+    R² is (⟨β, c⟩ + λΣ|β_j|)/‖z‖², with the sum over the `penalized` columns; it is 0 if z is zero.
+    """
+    for i in range(len(lams)):
+        row, lam, square = coef[i], lams[i], 0.0
+        for l in range(row.size):
+            x = row[l]
+            if x != 0:
+                j = columns[l]
+                used[j] = True
+                square += x * c[j] + lam * abs(x) * penalized[j]
+        r2[i] = min(max(square / total, 0.0), 1.0) if total > 0 else 0.0

@@ -15,7 +15,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
-_CAPACITY = 256  # number of columns that can enter before the arrays are enlarged
+_CAPACITY = 64  # number of columns that can enter before the arrays are enlarged
 # S, |S| = t, counts as well conditioned if ‖D R⁻¹‖_F/√t is at most this, where D = diag ‖X_j‖ and X_S = QR;
 # it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
 # their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
@@ -143,15 +143,16 @@ class Candidates(Gathered):
         return self._set(point.lam, order, signs, point.coef)
 
     def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
-        p, capacity = len(order), len(order) + _CAPACITY
+        p, capacity = len(order), min(len(order) + _CAPACITY, self.problem.d)
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
-            lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
-        place = kernels.Place(
+            lam = 2 * self.longest * self.problem.y_norm
+        self.reached = place = kernels.Place(
             np.array([p, -1]), np.array([lam]), np.zeros(capacity, np.intp), np.zeros(capacity),
             np.zeros(capacity), np.empty((capacity, capacity)), len(self.S),
         )  # fmt: skip
+        if p == 0:
+            return True
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
-        self.reached = place
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> tuple[kernels.Trail, int]:
@@ -163,18 +164,18 @@ class Candidates(Gathered):
         """
         problem, M = self.problem, len(self.index)
         run = kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
-        sizes = float(problem.y_norm), self.unit, self.longest, problem.n, self.below
+        sizes = problem.y_norm, self.unit, self.longest, problem.n, self.below
         columns = kernels.Columns(self.gram, self.c0, self.norms, *sizes)
-        passed = 0
-        while True:
-            until = kernels.Until(lam_min, limit - passed, quota, fresh)
-            rest = kernels.Trail._make(array[passed:] for array in run)
-            ending, count = kernels.follow(columns, self.reached, until, rest)
-            passed += count
-            if ending != kernels.FULL:
-                break
+        until = kernels.Until(lam_min, limit, quota, fresh)
+        ending, passed = kernels.follow(columns, self.reached, until, run)
+        while ending == kernels.FULL:
             self._grow()
-        return kernels.Trail._make(array[:passed] for array in run), int(ending)
+            rest = kernels.Trail(*(array[passed:] for array in run))
+            ending, count = kernels.follow(columns, self.reached, until._replace(limit=limit - passed), rest)
+            passed += count
+        if passed < limit:
+            run = kernels.Trail(*(array[:passed] for array in run))
+        return run, int(ending)
 
     def _grow(self) -> None:
         more, names = len(self.reached.order), ("order", "sign", "beta", "L")

@@ -34,7 +34,6 @@ from sparselin.results import FloatArray, IndexArray
 # proved on all columns.
 _CHUNK = 512  # columns that a thread takes at a time
 _FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
-_ALL = slice(None)
 _FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
 _NEXT = 96  # candidates added at a time: the columns that would enter first
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
@@ -53,7 +52,7 @@ class KnotBlock(NamedTuple):
     """
 
     lams: FloatArray
-    columns: IndexArray | slice
+    columns: IndexArray
     coef: FloatArray
     active: list[tuple[int, ...]]
     from_start: bool = False
@@ -87,10 +86,12 @@ class Guess:
         most = _MANY if problem.has_columns else _FEW
         whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
-        self.rows = GramRows(problem)
         self.quota, self.points = 32, 128
         self.sound = self.candidates.start()
-        if self.sound and not whole:
+        if whole:
+            return
+        self.rows = GramRows(problem)
+        if self.sound:
             first = self.candidates.size(self.candidates.first_correlations())
             self.candidates.add_largest(first, 2 * _NEXT)
 
@@ -103,7 +104,7 @@ class Guess:
         candidates = self.candidates
         while limit > 0:
             start, columns = candidates.here(), candidates.index
-            fresh = self.rows.place[columns] < 0 if not candidates.whole else candidates.place < -1
+            fresh = np.zeros(len(columns), bool) if candidates.whole else self.rows.place[columns] < 0
             run, ending = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
             m, skipped = len(run.lams), 0
             if ending == kernels.DONE:
@@ -114,8 +115,7 @@ class Guess:
             keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
-                where = _ALL if candidates.whole else columns
-                yield KnotBlock(run.lams[:keep], where, run.coef[:keep], active)
+                yield KnotBlock(run.lams[:keep], columns, run.coef[:keep], active)
                 limit -= keep
             if proved < m:
                 if len(candidates.index) == len(columns):
@@ -148,9 +148,10 @@ class Guess:
         another run continues this one (`continues`), the last segment is extrapolated, and the columns that
         would enter first become candidates too.
         """
-        problem, rows, m = self.problem, self.rows, len(run.lams)
+        m = len(run.lams)
         if m == 0 or self.candidates.whole:
             return m
+        problem, rows = self.problem, self.rows
         candidates, used = self.candidates, np.flatnonzero(run.coef.any(axis=0))
         J = candidates.index[used]
         new = used[rows.place[J] < 0]
@@ -313,15 +314,15 @@ def knot_blocks(
         for block in guess.blocks(lam_min, limit) if fast else ():
             if last is None and block.lams[0] <= lam_min:
                 break  # λ* ≤ lam_min
-            for part in (pending, block.between(0, len(block.lams) - 1)):
+            limit -= len(block.lams)
+            ends = limit == 0 or block.lams[-1] <= lam_min
+            for part in (pending, block if ends else block.between(0, len(block.lams) - 1)):
                 if part is not None and len(part.lams):
                     last = part.last()
                     yield part
-            limit -= len(block.lams)
-            pending = block.last()
-            if limit == 0 or pending.lams[0] <= lam_min:
-                yield pending
+            if ends:
                 return
+            pending = block.last()
         if homotopy is None:
             homotopy = Homotopy(problem, S, positive)
             if len(homotopy.free) < len(S):
@@ -338,7 +339,7 @@ def knot_blocks(
             knot = next(knots, None)
             if knot is None:
                 return
-            last = KnotBlock(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active], from_start)
+            last = KnotBlock(np.array([knot.lam]), np.arange(problem.d), knot.coef[None], [knot.active], from_start)
             limit, from_start = limit - 1, False
             yield last
             if knot.lam <= lam_min:
