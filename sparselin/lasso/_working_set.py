@@ -35,7 +35,7 @@ from sparselin.results import FloatArray, IndexArray
 _CHUNK = 512  # columns that a thread takes at a time
 _FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
 _FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
-_NEXT = 96  # candidates added at a time: the columns that would enter first
+_NEXT = 96  # candidates added at a time, or fewer for short paths: the columns that would enter first
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
 # smaller, paths would go to the slower `Homotopy` early.
@@ -86,14 +86,14 @@ class Guess:
         most = _MANY if problem.has_columns else _FEW
         whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
-        self.quota, self.points = 32, 128
+        self.quota, self.points, self.more = 32, 128, min(_NEXT, steps + 8)
         self.sound = self.candidates.start()
         if whole:
             return
         self.rows = GramRows(problem)
         if self.sound:
             first = self.candidates.size(self.candidates.first_correlations())
-            self.candidates.add_largest(first, 2 * _NEXT)
+            self.candidates.add_largest(first, 2 * self.more)
 
     def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
         """Yield proved knots from the point reached down to lam_min, at most `limit` of them.
@@ -185,7 +185,7 @@ class Guess:
                 entries = _entries(c, run.lams[max(0, i - 1) : i + 1], candidates.size)
                 if proved < m:
                     entries[first == proved] = np.inf
-                candidates.add_largest(entries, _NEXT)
+                candidates.add_largest(entries, self.more)
         return proved
 
 
