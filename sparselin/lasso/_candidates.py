@@ -16,10 +16,11 @@ from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
 _CAPACITY = 64  # number of columns that can enter before the arrays are enlarged
-# S, |S| = t, counts as well conditioned if ‖D R⁻¹‖_F/√t is at most this, where D = diag ‖X_j‖ and X_S = QR;
-# it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
-# their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
-_SPREAD = 8.0
+
+
+def empty_trail(limit: int, M: int) -> kernels.Trail:
+    """Return the arrays for a record of at most `limit` points of a path on M columns."""
+    return kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
 
 
 class Candidates(Gathered):
@@ -125,24 +126,21 @@ class Candidates(Gathered):
         X_S, and it changes the correlations ⟨X_j, r⟩. So X_S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
-        rhs = self.c0[order]
-        if not self._set(math.inf, order, np.zeros(t), np.zeros(t)):
-            return False
-        if t == 0:
-            return True
-        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # L is not initialised above the diagonal
-        if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
-            return False
-        kernels.solve(self.reached.L, t, rhs, self.reached.beta)
-        return True
+        self._set(math.inf, order, np.zeros(t), np.zeros(t))
+        return t == 0 or kernels.start(self._table(), self.reached) <= t * kernels.SPREAD**2
 
     def resume(self, point: Point) -> bool:
         """Go to a point of the path; return False if its active columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
-        return self._set(point.lam, order, signs, point.coef)
+        self._set(point.lam, order, signs, point.coef)
+        return len(order) == 0 or bool(kernels.factor(self.gram, order, len(order), self.reached.L))
 
-    def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
+    def _table(self) -> kernels.Columns:
+        sizes = self.problem.y_norm, self.unit, self.longest, self.problem.n, self.below
+        return kernels.Columns(self.gram, self.c0, self.norms, *sizes)
+
+    def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> None:
         p, capacity = len(order), min(len(order) + _CAPACITY, self.problem.d)
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * self.longest * self.problem.y_norm
@@ -150,10 +148,7 @@ class Candidates(Gathered):
             np.array([p, -1]), np.array([lam]), np.zeros(capacity, np.intp), np.zeros(capacity),
             np.zeros(capacity), np.empty((capacity, capacity)), len(self.S),
         )  # fmt: skip
-        if p == 0:
-            return True
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
-        return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> tuple[kernels.Trail, int]:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
@@ -162,10 +157,7 @@ class Candidates(Gathered):
         The run also stops at λ = lam_min, and after `quota` columns marked in `fresh` have entered
         (`kernels.Until`).
         """
-        problem, M = self.problem, len(self.index)
-        run = kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
-        sizes = problem.y_norm, self.unit, self.longest, problem.n, self.below
-        columns = kernels.Columns(self.gram, self.c0, self.norms, *sizes)
+        run, columns = empty_trail(limit, len(self.index)), self._table()
         until = kernels.Until(lam_min, limit, quota, fresh)
         ending, passed = kernels.follow(columns, self.reached, until, run)
         while ending == kernels.FULL:

@@ -25,6 +25,7 @@ import numpy as np
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
+from sparselin.lasso._small import FEW, Solution, small_path
 from sparselin.linalg.gathered import GramRows
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
@@ -33,7 +34,7 @@ from sparselin.results import FloatArray, IndexArray
 # Tuned by path/* and project/* of `make bench`. Results do not depend on these numbers, because everything is
 # proved on all columns.
 _CHUNK = 512  # columns that a thread takes at a time
-_FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
+_MANY = 4000  # if there are more columns, never all are candidates
 _FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
 _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns that would enter first
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
@@ -83,8 +84,8 @@ class Guess:
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
-        most = _MANY if problem.has_columns else _FEW
-        whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
+        most = _MANY if problem.has_columns else FEW
+        whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         self.quota, self.points, self.more = 32, 128, min(_NEXT, steps + 8)
         self.sound = self.candidates.start()
@@ -189,20 +190,6 @@ class Guess:
         return proved
 
 
-class Solution(NamedTuple):
-    """A solution of the LASSO at one λ, in the dtype of the problem.
-
-    columns, coef : the active columns and β on them. Active are the columns without penalty, and the other
-        columns with β_j ≠ 0.
-    residual, correlation : r = y − Xβ (n,) and Xᵀr (d,).
-    """
-
-    columns: IndexArray
-    coef: FloatArray
-    residual: FloatArray
-    correlation: FloatArray
-
-
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     """Return the solution of the LASSO at λ = lam, in which the features S have no penalty.
 
@@ -213,7 +200,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     proved on all columns. Columns that violate |c_j| ≤ λ there, with c = Xᵀ(y − Xβ), become candidates, and
     the path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
     """
-    candidates = Candidates(problem, S, problem.d <= _FEW)
+    candidates = Candidates(problem, S, problem.d <= FEW)
     if not candidates.start():
         return None
     if not candidates.whole:
@@ -235,7 +222,9 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         excess = np.abs(c) - lam
         excess[S] = excess[candidates.index[order[t:]][coef[t:] != 0]] = 0
         if not (excess > problem.rounding() * size * problem.column_norms).any():
-            return Solution(candidates.index[order], coef.astype(problem.dtype, copy=False), residual, c)
+            beta = np.zeros(problem.d, problem.dtype)
+            beta[candidates.index[order]] = coef
+            return Solution(beta, residual, c)
         excess[candidates.index] = -1
         M = len(candidates.index)
         if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
@@ -303,6 +292,12 @@ def knot_blocks(
     set. The path ends before lam_min if rounding leaves a knot undecided. The function terminates: λ
     decreases in each round, because `Homotopy` yields at least one knot or ends.
     """
+    small = small_path(problem, S, lam_min, limit, positive)
+    if small is not None:
+        columns = np.arange(problem.d)
+        active = _replay([], columns, small.events)
+        yield KnotBlock(small.lams, columns, small.coef, active)
+        return
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes
     fast = guess.sound

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels import homotopy as kernels
+from sparselin._kernels import small_lasso as kernels
 from sparselin.lasso._working_set import KnotBlock, knot_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
@@ -111,17 +111,15 @@ def lasso_path(
 
 def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
     """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
-    single, m, design = len(blocks) == 1, problem.n_features, problem.design
-    knots = blocks[0].lams if single else np.concatenate([block.lams for block in blocks])
-    knots = knots.astype(problem.dtype)
-    features, coef, r2 = _fits(problem, S, blocks, len(knots))
-    active = blocks[0].active if single else [P for block in blocks for P in block.active]
+    block, m, design = blocks[0] if len(blocks) == 1 else _join(blocks), problem.n_features, problem.design
+    features, coef, r2 = _fits(problem, S, block)
+    knots, active = block.lams.astype(problem.dtype), block.active
     if not (knots[:-1] > knots[1:]).all():  # knots must differ, also those that are equal in float32
         for i in range(len(knots) - 2, -1, -1):
             knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
     last = active[-2] if len(active) > 1 else ()
     coef, intercept = coef.astype(problem.dtype, copy=False), np.zeros(len(knots), problem.dtype)
-    if len(features) and features[-1] == m:  # the column of ones
+    if problem.d > m and len(features) and features[-1] == m:  # the column of ones
         features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
     path = coef if design.scale is None else coef * design.scale[features]
     fits = (path, intercept, r2.astype(problem.dtype, copy=False), (*active[:-1], last))
@@ -129,9 +127,18 @@ def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBloc
     return LassoPath(knots, features, *fits, free, end, fit)
 
 
-def _fits(
-    problem: Problem, S: IndexArray, blocks: list[KnotBlock], m: int
-) -> tuple[IndexArray, FloatArray, FloatArray]:
+def _join(blocks: list[KnotBlock]) -> KnotBlock:
+    """Return the knots of all blocks as one block."""
+    lams = np.concatenate([block.lams for block in blocks])
+    columns = np.unique(np.concatenate([block.columns for block in blocks]))
+    coef, stop = np.zeros((len(lams), len(columns))), 0
+    for block in blocks:
+        start, stop = stop, stop + len(block.lams)
+        coef[start:stop, np.searchsorted(columns, block.columns)] = block.coef
+    return KnotBlock(lams, columns, coef, [P for block in blocks for P in block.active])
+
+
+def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return the p columns with a nonzero coefficient at one of the m knots, β on them (m, p), and R² (m,).
 
     Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
@@ -144,15 +151,4 @@ def _fits(
             z = z - (ones @ z) / (ones @ ones) * ones
         c = problem.correlate(z)
         c[-1] = 0
-    penalized, used, r2, stop = np.ones(problem.d, bool), np.zeros(problem.d, bool), np.zeros(m), 0
-    penalized[S] = False
-    for block in blocks:
-        start, stop = stop, stop + len(block.lams)
-        kernels.survey(block.coef, block.columns, block.lams, c, penalized, float(z @ z), used, r2[start:stop])
-    features, stop = np.flatnonzero(used), 0
-    place, coef = np.cumsum(used) - 1, np.zeros((m, len(features)))
-    for block in blocks:
-        start, stop = stop, stop + len(block.lams)
-        inside = np.flatnonzero(used[block.columns])
-        coef[start:stop, place[block.columns[inside]]] = block.coef[:, inside]
-    return features, coef, r2
+    return kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
+from sparselin.lasso._small import Solution, small_solution
 from sparselin.lasso._working_set import solution_at
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
@@ -66,15 +67,18 @@ def project_dual(
     problem = Problem(X, v)
     S = problem.unpenalized_columns(forced, unpenalized)
     lam = check_level(lam, "lam")
+    solution = small_solution(problem, S, lam)
+    if solution is not None:
+        return _projection(problem, S, lam, solution)
     with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)
-        if solution is None:
-            return _by_homotopy(problem, S, lam)
-        coef = np.zeros(problem.d, problem.dtype)
-        coef[solution.columns] = solution.coef
-        u = solution.residual
-        gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
-        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
+        return _by_homotopy(problem, S, lam) if solution is None else _projection(problem, S, lam, solution)
+
+
+def _projection(problem: Problem, S: IndexArray, lam: float, solution: Solution) -> DualProjection:
+    coef, u, c = solution
+    gap = gap_at(u, u, c, S, coef, lam, problem.column_norms).gap
+    return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
 
 
 def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
@@ -94,4 +98,6 @@ def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
 
 def _active(coef: FloatArray, S: IndexArray) -> tuple[int, ...]:
     """Return the features outside S with a nonzero coefficient."""
-    return tuple(np.setdiff1d(np.flatnonzero(coef), S).tolist())
+    active = coef != 0
+    active[S] = False
+    return tuple(np.flatnonzero(active).tolist())
