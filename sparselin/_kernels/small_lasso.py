@@ -152,7 +152,7 @@ def prepare(data, by_rows, y, c0, norms, S, sizes, size, most, index, M):
 
 @kernel(**VECTORIZED)
 def conclude(data, by_rows, y, norms, rounding, columns, place, rows, index, coef, r, c, excess):
-    """Compute β (d,), r = y − Xβ (n,) and c = Xᵀr (d,) at the end of a run, and check |c_j| ≤ λ on all columns.
+    """Compute β (d,), r = y − Xβ (n,) and c = Xᵀr (d,) at the end of a run, and check |c_j| ≤ λ.
 
     rounding : the error of c_j, relative to ‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     index : the columns of the run.

@@ -162,11 +162,11 @@ class Candidates(Gathered):
         ending, passed = kernels.follow(columns, self.reached, until, run)
         while ending == kernels.FULL:
             self._grow()
-            rest = kernels.Trail(*(array[passed:] for array in run))
+            rest = kernels.Trail._make(array[passed:] for array in run)
             ending, count = kernels.follow(columns, self.reached, until._replace(limit=limit - passed), rest)
             passed += count
         if passed < limit:
-            run = kernels.Trail(*(array[:passed] for array in run))
+            run = kernels.Trail._make(array[:passed] for array in run)
         return run, int(ending)
 
     def _grow(self) -> None:

@@ -6,7 +6,7 @@ rounding, or if the problem is not small, the result is None, and the methods fo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,11 +44,10 @@ def small_path(
     n, d, t = problem.n, problem.d, len(S)
     if d > FEW or n * d > _SMALL or problem.dtype != np.float64 or not problem.has_columns:
         return None
-    dense = problem.is_plain and isinstance(problem.X, np.ndarray)
-    rows = np.ascontiguousarray(problem.X.T if dense else problem.columns(np.arange(d)).T)
+    rows = _rows(problem)
     with workers(2.0 * n * d * d):
         gram = rows @ rows.T
-    columns = kernels.Columns(gram, problem.Xty, *_sizes(problem, 0.0 if positive else -1.0))
+    columns = kernels.Columns(gram, *_fields(problem, 0.0 if positive else -1.0))
     place = _place(columns, np.arange(d), np.zeros(d), np.empty((d, d)), t)
     place.order[:t] = S
     if t and kernels.start(columns, place) > t * kernels.SPREAD**2:
@@ -60,8 +59,8 @@ def small_path(
     if ending == kernels.DONE:
         coef, r, c = np.zeros(d), np.empty(n), np.empty(d)
         if not small_lasso.conclude(
-            rows, False, problem.y, columns.norms, problem.rounding(), columns, place, rows, np.arange(d), coef,
-            r, c, np.empty(d),
+            rows, False, problem.y, columns.norms, problem.rounding(), columns, place, rows, np.arange(d),
+            coef, r, c, np.empty(d),
         ):  # fmt: skip
             return None
         trail.coef[m - 1] = coef
@@ -69,19 +68,32 @@ def small_path(
         return None
     if trail.lams[0] <= lam_min:
         return None
-    return trail if m == size else kernels.Trail(*(array[:m] for array in trail))
+    return trail if m == size else kernels.Trail._make(array[:m] for array in trail)
 
 
-def _sizes(problem: Problem, below: float) -> tuple[FloatArray, float, float, float, int, float]:
-    """Return the fields of `kernels.Columns` after c0, for all columns."""
-    norms = problem.column_norms
-    return norms, problem.y_norm, product_error(problem.n), float(norms.max()), problem.n, below
+def _rows(problem: Problem) -> FloatArray:
+    """Return Xᵀ (d, n), dense and in C order; it may be X itself."""
+    X, ones, scale = problem.design
+    if problem.is_plain or not isinstance(X, np.ndarray):
+        return np.ascontiguousarray(
+            X.T if isinstance(X, np.ndarray) else problem.columns(np.arange(problem.d)).T
+        )
+    rows = np.empty((problem.d, problem.n))
+    np.multiply(X.T, 1.0 if scale is None else scale[:, None], out=rows[: problem.n_features])
+    if ones is not None:
+        rows[-1] = ones
+    return rows
 
 
-def _place(
-    columns: kernels.Columns, order: IndexArray, beta: FloatArray, L: FloatArray, t: int
-) -> kernels.Place:
-    """Return the start of the path; the first t columns of `order` have no penalty. |c_j| ≤ ‖X_j‖‖y‖ there."""
+def _fields(problem: Problem, below: float) -> tuple[Any, ...]:
+    """Return the fields of `kernels.Columns` after H, for all columns."""
+    norms, unit = problem.column_norms, product_error(problem.n)
+    return problem.Xty, norms, problem.y_norm, unit, float(norms.max()), problem.n, below
+
+
+def _place(columns: kernels.Columns, order: IndexArray, beta: Any, L: Any, t: int) -> kernels.Place:
+    """Return the start of the path; the first t columns of `order` have no penalty."""
+    # |c_j| ≤ ‖X_j‖‖y‖
     lam = np.array([2 * columns.longest * columns.y_norm])
     return kernels.Place(np.array([t, -1]), lam, order, np.zeros(len(order)), beta, L, t)
 
@@ -96,25 +108,26 @@ def small_solution(problem: Problem, S: IndexArray, lam: float) -> Solution | No
     if not isinstance(X, np.ndarray) or X.dtype != np.float64 or not problem.is_plain or X.size > _SMALL:
         return None
     by_rows = bool(X.flags.c_contiguous)
-    data, (norms, *sizes) = X if by_rows else X.T, _sizes(problem, -1.0)
-    index, excess, M = np.empty(d, np.intp), problem.Xty.copy(), 0
+    data, (Xty, norms, *sizes) = X if by_rows else X.T, _fields(problem, -1.0)
+    index, excess, M = np.empty(d, np.intp), Xty.copy(), 0
     until = kernels.Until(lam, 1000 + 4 * min(n, d), 1, np.zeros(d, bool))
     trail = kernels.Trail(np.empty((0, 0)), excess, excess, index)
     for _ in range(_ROUNDS):
         before = M
-        M, kappa, rows, H, *rest = small_lasso.prepare(
-            data, by_rows, problem.y, problem.Xty, norms, S, tuple(sizes), excess, _FIRST, index, M
+        M, kappa, rows, H, c0, lengths, beta, L = small_lasso.prepare(
+            data, by_rows, problem.y, Xty, norms, S, tuple(sizes), excess, _FIRST, index, M
         )
-        columns = kernels.Columns(H, *rest[:2], *sizes)
-        place = _place(columns, np.arange(M), *rest[2:], t)
-        if M == before or kappa > t * kernels.SPREAD**2:
+        columns = kernels.Columns._make([H, c0, lengths, *sizes])
+        place = _place(columns, np.arange(M), beta, L, t)
+        if before == M or kappa > t * kernels.SPREAD**2:
             return None
         if kernels.follow(columns, place, until, trail)[0] != kernels.DONE:
             return None
         coef, r, c = np.zeros(d), np.empty(n), np.empty(d)
         if not small_lasso.conclude(
-            data, by_rows, problem.y, norms, problem.rounding(), columns, place, rows, index[:M], coef, r, c, excess
-        ):
+            data, by_rows, problem.y, norms, problem.rounding(), columns, place, rows, index[:M], coef, r, c,
+            excess,
+        ):  # fmt: skip
             return None
         if not excess.any():
             return Solution(coef, r, c)

@@ -334,7 +334,9 @@ def knot_blocks(
             knot = next(knots, None)
             if knot is None:
                 return
-            last = KnotBlock(np.array([knot.lam]), np.arange(problem.d), knot.coef[None], [knot.active], from_start)
+            last = KnotBlock(
+                np.array([knot.lam]), np.arange(problem.d), knot.coef[None], [knot.active], from_start
+            )
             limit, from_start = limit - 1, False
             yield last
             if knot.lam <= lam_min:

@@ -151,4 +151,5 @@ def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray
             z = z - (ones @ z) / (ones @ ones) * ones
         c = problem.correlate(z)
         c[-1] = 0
-    return kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))
+    features, coef, r2 = kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))
+    return features, coef, r2
