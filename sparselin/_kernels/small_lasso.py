@@ -5,16 +5,11 @@ The path is followed on M columns C of X, of which the first t, the set S, have 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.homotopy import Columns, Place, solve, start
+from sparselin._kernels.homotopy import solve
 from sparselin._kernels.linear_algebra import copy, dot, is_among, subtract
-
-# The halvings of an interval that contains the level above which columns are chosen.
-_HALVINGS = 12
 
 
 @inner(**VECTORIZED)
@@ -32,60 +27,6 @@ def correlate_all(data, by_rows, r, c):
     else:
         for j in range(c.size):
             c[j] = dot(data[j], r)
-
-
-@inner(**VECTORIZED)
-def gather(data, by_rows, index, c0, norms, sizes):
-    """Return X_Cᵀ (M, n) and the `Columns` of the M columns C in `index`."""
-    M, n = index.size, data.shape[0 if by_rows else 1]
-    rows, gram = np.empty((M, n)), np.empty((M, M))
-    for m in range(M):
-        row, j = rows[m], index[m]
-        if by_rows:
-            for i in range(n):
-                row[i] = data[i, j]
-        else:
-            copy(data[j], row)
-    for m in range(M):
-        row = rows[m]
-        for l in range(0, m - 2, 4):
-            a1, a2, a3, a4 = rows[l], rows[l + 1], rows[l + 2], rows[l + 3]
-            g1 = g2 = g3 = g4 = 0.0
-            for i in range(n):
-                g1 += a1[i] * row[i]
-                g2 += a2[i] * row[i]
-                g3 += a3[i] * row[i]
-                g4 += a4[i] * row[i]
-            gram[m, l], gram[m, l + 1], gram[m, l + 2], gram[m, l + 3] = g1, g2, g3, g4
-        for l in range(m + 1 - (m + 1) % 4, m + 1):
-            gram[m, l] = dot(rows[l], row)
-        for l in range(m):
-            gram[l, m] = gram[m, l]
-    y_norm, unit, longest, rank, below = sizes
-    return rows, Columns(gram, c0[index], norms[index], y_norm, unit, longest, rank, below)
-
-
-@inner(**VECTORIZED)
-def widen(size, index, M, most):
-    """Append to the M columns in `index` at most `most` others, those of the largest positive `size` (d,).
-
-    Returns the new M. `size` of the M columns is set to zero.
-    """
-    low, high = 0.0, 0.0
-    for m in range(M):
-        size[index[m]] = 0
-    for j in range(size.size):
-        high = max(high, size[j])
-    for _ in range(_HALVINGS):
-        level, count = (low + high) / 2, 0
-        for j in range(size.size):
-            count += size[j] > level
-        low, high = (level, high) if count > most else (low, level)
-    for j in range(size.size):
-        if size[j] > high:
-            index[M] = j
-            M += 1
-    return M
 
 
 @inner(**VECTORIZED)
@@ -108,46 +49,6 @@ def finish(columns, place, rows, y, r):
         kept &= (sign[k] == 0) | ((beta[k] != 0) & (sign[k] * (beta[k] + extra[k]) > 0))
         beta[k] += extra[k]
     return kept
-
-
-@inner(**VECTORIZED)
-def first_place(M, t):
-    """Return a `Place` with space for M columns, in which the first t are those without penalty."""
-    return Place(
-        np.array([t, -1]), np.zeros(1), np.arange(M), np.zeros(M), np.zeros(M), np.empty((M, M)), t
-    )  # fmt: skip
-
-
-@kernel(**VECTORIZED)
-def prepare(data, by_rows, y, c0, norms, S, sizes, size, most, index, M):
-    """Choose columns of a small problem, and return the arrays that the path on them starts with.
-
-    data, by_rows : X (n, d) in C order, or Xᵀ (d, n) in C order.
-    c0, norms, S : Xᵀy and ‖X_j‖ (d,), and the t columns without penalty.
-    sizes : the last five fields of `Columns`.
-    index, M, size, most : the M columns chosen before; `most` others with the largest `size` (d,) are added.
-        If M is zero, S is chosen and those with the largest |c| at the start of the path.
-
-    Returns the new M, κ² of `start`, X_Cᵀ for the chosen columns C, and for their `Columns` and `Place` the
-    arrays H, c0, norms, beta and L.
-    """
-    t = S.size
-    if M == 0:
-        copy(S, index)
-        M = t
-        rows, columns = gather(data, by_rows, S, c0, norms, sizes)
-        place = first_place(t, t)
-        if start(columns, place) < math.inf:
-            r = np.empty(y.size)
-            finish(columns, place, rows, y, r)
-            correlate_all(data, by_rows, r, size)
-        for j in range(size.size):
-            size[j] = abs(size[j])
-    M = widen(size, index, M, most)
-    rows, columns = gather(data, by_rows, index[:M], c0, norms, sizes)
-    place = first_place(M, t)
-    kappa = start(columns, place)
-    return M, kappa, rows, columns.H, columns.c0, columns.norms, place.beta, place.L
 
 
 @kernel(**VECTORIZED)
@@ -206,29 +107,3 @@ def summary(coef, columns, lams, c, S, total):
     for i in range(m):
         r2[i] = min(max(r2[i] / total, 0.0), 1.0) if total > 0 else 0.0
     return features, beta, r2
-
-
-@kernel(**VECTORIZED)
-def gap(residual, u, c, S, coef, lam, norms, eps, error):
-    """Return the duality gap of `lasso.gap.gap_at`, and fill `error` (d,) with the errors of c = Xᵀu.
-
-    c is set to zero on S, and u and c are scaled in place so that |c_j| ≤ λ.
-    """
-    steepest, size, slack = 0.0, np.abs(coef), 0.0
-    for m in range(S.size):
-        c[S[m]] = size[S[m]] = 0
-    for j in range(c.size):
-        steepest = max(steepest, abs(c[j]))
-    if steepest > lam:
-        for i in range(u.size):
-            u[i] *= lam / steepest
-        for j in range(c.size):
-            c[j] *= lam / steepest
-    apart, unit, rounded = 0.0, 4 * math.sqrt(u.size) * eps * math.sqrt(dot(u, u)), 0.0
-    for i in range(u.size):
-        apart += (residual[i] - u[i]) ** 2
-    for j in range(c.size):
-        error[j] = unit * norms[j]
-        slack += lam * size[j] - coef[j] * c[j]
-        rounded += abs(coef[j]) * unit * norms[j]
-    return 0.5 * apart + max(slack, 0.0) + rounded

@@ -1,7 +1,7 @@
 """The LASSO of small problems: few calls of compiled code, without a class for the candidates.
 
-The checks are those of the kernels, which also serve larger problems. If anything is undecided because of
-rounding, or if the problem is not small, the result is None, and the methods for larger problems are used.
+The checks are those of the kernels, which serve larger problems too. If the problem is not small, or if
+rounding leaves anything undecided, the result is None, and the methods for larger problems take over.
 """
 
 from __future__ import annotations
@@ -19,19 +19,29 @@ from sparselin.results import FloatArray, IndexArray
 
 FEW = 96  # up to this many columns the path is followed on all columns
 _SMALL = 10**6  # the most entries of a small X
-_FIRST = 32  # the columns on which a projection is computed first, and the columns added at a time
-_ROUNDS = 4  # the most sets of columns on which a projection is computed
+_FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
 
 
-class Solution(NamedTuple):
-    """A solution of the LASSO at one λ, in the dtype of the problem.
+def _start(
+    problem: Problem, rows: Any, index: IndexArray | slice, free: IndexArray, below: float
+) -> tuple[kernels.Columns, kernels.Place] | None:
+    """Return the columns `index` and the start of their path; None if X_S is not well conditioned.
 
-    coef, residual, correlation : β (d,), r = y − Xβ (n,) and Xᵀr (d,).
+    rows : the columns as rows. `free` are the positions in `index` of S, the columns without penalty.
     """
-
-    coef: FloatArray
-    residual: FloatArray
-    correlation: FloatArray
+    norms, size, (M, n), t = problem.column_norms, problem.y_norm, rows.shape, len(free)
+    longest, unit = float(norms.max()), product_error(n)
+    with workers(2.0 * M * M * n):
+        c0: Any = problem.Xty[index]
+        columns = kernels.Columns(rows @ rows.T, c0, norms[index], size, unit, longest, n, below)
+    lam = np.array([2 * longest * size])  # |c_j| ≤ ‖X_j‖‖y‖
+    place = kernels.Place(
+        np.array([t, -1]), lam, np.arange(M), np.zeros(M), np.zeros(M), np.empty((M, M)), t
+    )  # fmt: skip
+    place.order[:t] = free
+    if t and kernels.start(columns, place) > t * kernels.SPREAD**2:
+        return None
+    return columns, place
 
 
 def small_path(
@@ -41,29 +51,21 @@ def small_path(
 
     Returns None if λ*(S) ≤ lam_min, if rounding leaves a knot undecided, or if the problem is not small.
     """
-    n, d, t = problem.n, problem.d, len(S)
+    n, d = problem.n, problem.d
     if d > FEW or n * d > _SMALL or problem.dtype != np.float64 or not problem.has_columns:
         return None
     rows = _rows(problem)
-    with workers(2.0 * n * d * d):
-        gram = rows @ rows.T
-    columns = kernels.Columns(gram, *_fields(problem, 0.0 if positive else -1.0))
-    place = _place(columns, np.arange(d), np.zeros(d), np.empty((d, d)), t)
-    place.order[:t] = S
-    if t and kernels.start(columns, place) > t * kernels.SPREAD**2:
+    begun = _start(problem, rows, slice(None), S, 0.0 if positive else -1.0)
+    if begun is None:
         return None
     size = min(limit, 32 + 4 * d)
     trail = kernels.Trail(np.empty((size, d)), np.empty(size), np.empty(size), np.empty(size, np.intp))
-    until = kernels.Until(lam_min, size, 1, np.zeros(d, bool))
-    ending, m = kernels.follow(columns, place, until, trail)
+    ending, m = kernels.follow(*begun, kernels.Until(lam_min, size, 1, np.zeros(d, bool)), trail)
     if ending == kernels.DONE:
-        coef, r, c = np.zeros(d), np.empty(n), np.empty(d)
-        if not small_lasso.conclude(
-            rows, False, problem.y, columns.norms, problem.rounding(), columns, place, rows, np.arange(d),
-            coef, r, c, np.empty(d),
-        ):  # fmt: skip
+        end = _end(problem, rows, False, np.arange(d), *begun, rows)
+        if end is None:
             return None
-        trail.coef[m - 1] = coef
+        trail.coef[m - 1] = end.coef
     elif ending != kernels.LIMIT or m < limit:
         return None
     if trail.lams[0] <= lam_min:
@@ -74,10 +76,10 @@ def small_path(
 def _rows(problem: Problem) -> FloatArray:
     """Return Xᵀ (d, n), dense and in C order; it may be X itself."""
     X, ones, scale = problem.design
-    if problem.is_plain or not isinstance(X, np.ndarray):
-        return np.ascontiguousarray(
-            X.T if isinstance(X, np.ndarray) else problem.columns(np.arange(problem.d)).T
-        )
+    if not isinstance(X, np.ndarray):
+        return np.ascontiguousarray(problem.columns(np.arange(problem.d)).T)
+    if problem.is_plain:
+        return np.ascontiguousarray(X.T)
     rows = np.empty((problem.d, problem.n))
     np.multiply(X.T, 1.0 if scale is None else scale[:, None], out=rows[: problem.n_features])
     if ones is not None:
@@ -85,50 +87,48 @@ def _rows(problem: Problem) -> FloatArray:
     return rows
 
 
-def _fields(problem: Problem, below: float) -> tuple[Any, ...]:
-    """Return the fields of `kernels.Columns` after H, for all columns."""
-    norms, unit = problem.column_norms, product_error(problem.n)
-    return problem.Xty, norms, problem.y_norm, unit, float(norms.max()), problem.n, below
+class Solution(NamedTuple):
+    """A solution of the LASSO at one λ: β (d,), r = y − Xβ (n,), Xᵀr (d,), and its `excess` over λ (d,)."""
+
+    coef: FloatArray
+    residual: FloatArray
+    correlation: FloatArray
+    excess: FloatArray
 
 
-def _place(columns: kernels.Columns, order: IndexArray, beta: Any, L: Any, t: int) -> kernels.Place:
-    """Return the start of the path; the first t columns of `order` have no penalty."""
-    # |c_j| ≤ ‖X_j‖‖y‖
-    lam = np.array([2 * columns.longest * columns.y_norm])
-    return kernels.Place(np.array([t, -1]), lam, order, np.zeros(len(order)), beta, L, t)
+def _end(
+    problem: Problem, data: Any, by_rows: bool, index: IndexArray, columns: Any, place: Any, rows: Any
+) -> Solution | None:
+    """Return the solution at the end of a run on the columns `index`, or None if it is undecided."""
+    d, norms, rounding = problem.d, problem.column_norms, problem.rounding()
+    end = Solution(np.zeros(d), np.empty(problem.n), np.empty(d), np.empty(d))
+    return end if small_lasso.conclude(
+        data, by_rows, problem.y, norms, rounding, columns, place, rows, index, *end
+    ) else None  # fmt: skip
 
 
 def small_solution(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the result of `solution_at` for a small dense X in float64 without an intercept and scales.
+    """Return the solution at λ = lam for a dense X in float64 without an intercept and scales.
 
-    The path is followed again from its start if columns violate |c_j| ≤ λ at its end. Returns None if the
-    problem is not of this kind, or if rounding leaves the solution undecided.
+    The path is followed down to λ on some columns, the candidates: S, the columns without penalty, and those
+    with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end become candidates, and the path is
+    followed again from its start. Returns None if rounding leaves the solution undecided.
     """
-    X, n, d, t = problem.X, problem.n, problem.d, len(S)
-    if not isinstance(X, np.ndarray) or X.dtype != np.float64 or not problem.is_plain or X.size > _SMALL:
-        return None
-    by_rows = bool(X.flags.c_contiguous)
-    data, (Xty, norms, *sizes) = X if by_rows else X.T, _fields(problem, -1.0)
-    index, excess, M = np.empty(d, np.intp), Xty.copy(), 0
-    until = kernels.Until(lam, 1000 + 4 * min(n, d), 1, np.zeros(d, bool))
-    trail = kernels.Trail(np.empty((0, 0)), excess, excess, index)
-    for _ in range(_ROUNDS):
-        before = M
-        M, kappa, rows, H, c0, lengths, beta, L = small_lasso.prepare(
-            data, by_rows, problem.y, Xty, norms, S, tuple(sizes), excess, _FIRST, index, M
-        )
-        columns = kernels.Columns._make([H, c0, lengths, *sizes])
-        place = _place(columns, np.arange(M), beta, L, t)
-        if before == M or kappa > t * kernels.SPREAD**2:
+    X, d, t = problem.X, problem.d, len(S)
+    by_rows, index, size = bool(X.flags.c_contiguous), S, np.abs(problem.Xty)
+    until = kernels.Until(lam, 1000 + 4 * min(problem.n, d), 1, np.zeros(d, bool))
+    trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
+    size[S], many = -1, d - t
+    while True:
+        many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
+        if many:
+            index = np.concatenate([index, np.argpartition(size, d - many)[d - many :]])
+        rows = np.ascontiguousarray(X.T[index])
+        begun = _start(problem, rows, index, np.arange(t), -1.0)
+        if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
             return None
-        if kernels.follow(columns, place, until, trail)[0] != kernels.DONE:
-            return None
-        coef, r, c = np.zeros(d), np.empty(n), np.empty(d)
-        if not small_lasso.conclude(
-            data, by_rows, problem.y, norms, problem.rounding(), columns, place, rows, index[:M], coef, r, c,
-            excess,
-        ):  # fmt: skip
-            return None
-        if not excess.any():
-            return Solution(coef, r, c)
-    return None
+        end = _end(problem, X if by_rows else X.T, by_rows, index, *begun, rows)
+        size = size if end is None else end.excess
+        many = int(np.count_nonzero(size))
+        if end is None or many == 0:
+            return end

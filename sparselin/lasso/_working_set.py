@@ -25,7 +25,7 @@ import numpy as np
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
-from sparselin.lasso._small import FEW, Solution, small_path
+from sparselin.lasso._small import FEW, small_path
 from sparselin.linalg.gathered import GramRows
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
@@ -35,7 +35,6 @@ from sparselin.results import FloatArray, IndexArray
 # proved on all columns.
 _CHUNK = 512  # columns that a thread takes at a time
 _MANY = 4000  # if there are more columns, never all are candidates
-_FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
 _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns that would enter first
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
@@ -188,66 +187,6 @@ class Guess:
                     entries[first == proved] = np.inf
                 candidates.add_largest(entries, self.more)
         return proved
-
-
-def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution of the LASSO at λ = lam, in which the features S have no penalty.
-
-    The LASSO is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Returns None if rounding
-    leaves the solution undecided.
-
-    The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
-    proved on all columns. Columns that violate |c_j| ≤ λ there, with c = Xᵀ(y − Xβ), become candidates, and
-    the path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
-    """
-    candidates = Candidates(problem, S, problem.d <= FEW)
-    if not candidates.start():
-        return None
-    if not candidates.whole:
-        c = np.abs(candidates.first_correlations())
-        c[S] = 0
-        candidates.add_largest(c, _FIRST)
-    t, none = len(S), np.zeros(problem.d, bool)
-    lams: FloatArray = np.zeros(0)  # λ and β (m, M) of the points passed
-    betas: FloatArray = np.zeros((0, 0))
-    while True:
-        run, ending = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
-        if ending != kernels.DONE:
-            return None
-        coef, r = candidates.refine(lam)
-        residual = r.astype(problem.dtype, copy=False)
-        c = problem.correlate(residual)
-        order = candidates.reached.order[: len(coef)]
-        size = problem.y_norm + float(candidates.norms[order] @ np.abs(coef))
-        excess = np.abs(c) - lam
-        excess[S] = excess[candidates.index[order[t:]][coef[t:] != 0]] = 0
-        if not (excess > problem.rounding() * size * problem.column_norms).any():
-            beta = np.zeros(problem.d, problem.dtype)
-            beta[candidates.index[order]] = coef
-            return Solution(beta, residual, c)
-        excess[candidates.index] = -1
-        M = len(candidates.index)
-        if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
-            return None
-        wider = np.pad(betas, ((0, 0), (0, M - betas.shape[1])))
-        lams, betas = np.concatenate([lams, run.lams]), np.concatenate([wider, run.coef])
-        c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ betas.T
-        first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # the first violated point
-        keep = max(0, first - 2)
-        if not (candidates.resume(_last(candidates, lams, betas, keep)) if keep else candidates.start()):
-            return None
-        lams, betas = lams[:keep], betas[:keep]
-
-
-def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
-    """Return the point of index keep − 1 of a path, given λ and β at its points.
-
-    No coefficient changes its sign between this point and the next one. So the columns that are active
-    between them are the support of the sum of both β.
-    """
-    places = np.flatnonzero(betas[keep - 1] + betas[keep])
-    P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
-    return candidates.at(float(lams[keep - 1]), betas[keep - 1], P)
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import small_lasso as kernels
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of
@@ -60,8 +59,16 @@ def gap_at(
     u : (n,) r projected off X_S, so that X_Sᵀu = 0 to rounding. u is scaled so that ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     """
-    u, correlation, error = u.copy(), correlation.copy(), np.empty_like(correlation)
-    gap = kernels.gap(residual, u, correlation, S, coef, lam, column_norms, eps_of(u.dtype), error)
+    correlation = correlation.copy()
+    correlation[S] = 0
+    steepest = float(np.abs(correlation).max(initial=0))
+    if steepest > lam:
+        u, correlation = u * (lam / steepest), correlation * (lam / steepest)
+    penalized = np.abs(coef)
+    penalized[S] = 0
+    error = 4 * math.sqrt(len(u)) * eps_of(u.dtype) * column_norms * math.sqrt(float(u @ u))
+    complementarity = float(lam * penalized.sum() - coef @ correlation)
+    gap = 0.5 * float(np.sum((residual - u) ** 2)) + max(complementarity, 0.0) + float(np.abs(coef) @ error)
     return DualityGap(gap, u, correlation, error)
 
 
