@@ -347,9 +347,7 @@ def _fit_targets(model: Any, data: Observations, alpha: float, task: FitTask, wh
     targets = data.targets(task, model.max_iter)
     paths = [_alpha_path(model, target, alpha, subtask) for target, subtask in targets]
     d = data.X.shape[1]
-    rows = slice(None) if whole else slice(-1, None)
-    coefs = [dense(path.coef[rows], path.features, d).T for path in paths]
-    coef = np.array([knots[:, -1] for knots in coefs])
+    coef = np.stack([dense(path.coef[-1], path.features, d) for path in paths])
     _common.set_model(model, data, coef, np.array([path.intercept[-1] for path in paths]))
     found: dict[str, list[Any]] = {
         "alphas_": [path.alphas if whole else path.alphas[-1] for path in paths],
@@ -357,7 +355,7 @@ def _fit_targets(model: Any, data: Observations, alpha: float, task: FitTask, wh
     }
     if whole:
         found["active_"] = [path.order for path in paths]
-        found["coef_path_"] = coefs
+        found["coef_path_"] = [dense(path.coef, path.features, d).T for path in paths]
     for name in ("active_", "coef_path_"):  # they may be left from an earlier fit
         vars(model).pop(name, None)
     for name, values in found.items():

@@ -6,7 +6,7 @@ rounding leaves anything undecided, the result is None, and the methods for larg
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def small_path(
         end = _end(problem, rows, False, np.arange(d), *begun, rows)
         if end is None:
             return None
-        trail.coef[m - 1] = end.coef
+        trail.coef[m - 1] = end[0]
     elif ending != kernels.LIMIT or m < limit:
         return None
     if trail.lams[0] <= lam_min:
@@ -87,13 +87,8 @@ def _rows(problem: Problem) -> FloatArray:
     return rows
 
 
-class Solution(NamedTuple):
-    """A solution of the LASSO at one λ: β (d,), r = y − Xβ (n,), Xᵀr (d,), and its `excess` over λ (d,)."""
-
-    coef: FloatArray
-    residual: FloatArray
-    correlation: FloatArray
-    excess: FloatArray
+# β (d,), r = y − Xβ (n,) and c = Xᵀr (d,) at a λ, and the amounts (d,) by which |c_j| exceeds λ
+Solution: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 def _end(
@@ -101,7 +96,7 @@ def _end(
 ) -> Solution | None:
     """Return the solution at the end of a run on the columns `index`, or None if it is undecided."""
     d, norms, rounding = problem.d, problem.column_norms, problem.rounding()
-    end = Solution(np.zeros(d), np.empty(problem.n), np.empty(d), np.empty(d))
+    end = np.zeros(d), np.empty(problem.n), np.empty(d), np.empty(d)
     return end if small_lasso.conclude(
         data, by_rows, problem.y, norms, rounding, columns, place, rows, index, *end
     ) else None  # fmt: skip
@@ -128,7 +123,7 @@ def small_solution(problem: Problem, S: IndexArray, lam: float) -> Solution | No
         if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
             return None
         end = _end(problem, X if by_rows else X.T, by_rows, index, *begun, rows)
-        size = size if end is None else end.excess
+        size = size if end is None else end[-1]
         many = int(np.count_nonzero(size))
         if end is None or many == 0:
             return end

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso._small import small_path
 from sparselin.linalg.thin_qr import ThinQR, refine
@@ -64,14 +63,7 @@ def lambda_star(
     1.0
     """
     problem = as_problem(X, y, **data, operator=True)
-    S = problem.unpenalized_columns(forced, unpenalized)
-    knots = _simple_knots(problem, S)
-    if knots is not None:
-        return float(knots.lams[0])
-    homotopy = Homotopy(problem, S)
-    if homotopy.lam > 0:
-        homotopy.tie_products()
-    return homotopy.lam
+    return first_entry(problem, None, forced=forced, unpenalized=unpenalized).lam_star
 
 
 @takes_problem
@@ -134,32 +126,27 @@ def first_entry(
     return entry_of(problem, Homotopy(problem, S)) if entry is None else entry
 
 
-def _simple_knots(problem: Problem, S: IndexArray) -> kernels.Trail | None:
-    """Return the first two knots of the LASSO path, if each is the entry of one feature beyond doubt.
+def _simple_entry(problem: Problem, S: IndexArray) -> FirstEntry | None:
+    """Return the `FirstEntry` if one feature is tied, and enters alone, beyond doubt; or else None.
 
-    S are the features without penalty. Returns None if the errors of c = Xᵀ(y − Xβ) may exceed λ·_ACCURATE at
-    a knot, or if the problem is not small (`small_path`).
+    S are the features without penalty. The first two knots come from `small_path`. The errors of
+    c = Xᵀ(y − Xβ) must not exceed λ·_ACCURATE there.
     """
     plain = problem.eps == EPS and problem.errors.power == 1 and not problem.is_multiplied
     knots = small_path(problem, S, 0.0, 2) if plain else None
     if knots is None or len(knots.lams) < 2:
         return None
-    error = product_error(problem.n) * float(knots.sizes[1]) * float(problem.column_norms.max())
-    return knots if error <= _ACCURATE * knots.lams[1] else None
-
-
-def _simple_entry(problem: Problem, S: IndexArray) -> FirstEntry | None:
-    """Return the `FirstEntry` if one feature enters alone beyond doubt (`_simple_knots`), or else None."""
-    knots = _simple_knots(problem, S)
-    if knots is None:
-        return None
     (lam, lower), pick = knots.lams.tolist(), int(knots.events[0]) - 1
     r, T = problem.y - problem.predict(knots.coef[0]) if len(S) else problem.y, np.array([pick])
     c = problem.correlate(r) if len(S) else problem.Xty
-    signs, v = np.sign(c[T]), np.abs(knots.coef[1, T]) / (lam - lower)
-    norm, tied = math.sqrt(r @ r), (pick,)
+    error = product_error(problem.n) * float(knots.sizes[1] * problem.column_norms.max())
+    if error > _ACCURATE * lower or np.count_nonzero(np.abs(c) >= lam - 4 * error) > 1:
+        return None
+    v, norm, tied = np.abs(knots.coef[1, T]) / (lam - lower), math.sqrt(r @ r), (pick,)
     proof = max(lower, _proof_lower(problem, c, T, S, lam, norm))
-    return FirstEntry(lam, tied, tied, signs, v, lower, proof, norm, Status.COMPLETED, problem.names)
+    return FirstEntry(
+        lam, tied, tied, np.sign(c[T]), v, lower, proof, norm, Status.COMPLETED, problem.names
+    )  # fmt: skip
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
