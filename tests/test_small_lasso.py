@@ -19,7 +19,7 @@ OPTIONS = [{}, {"intercept": True}, {"intercept": True, "standardize": True}, {"
 def only_small(monkeypatch):
     """Refuse the methods for larger problems."""
     monkeypatch.setattr(Homotopy, "__init__", None)
-    monkeypatch.setattr(dual_polytope, "solution_at", None)
+    monkeypatch.setattr(dual_polytope, "knot_blocks", None)
 
 
 def draw(seed, n=40, d=30):
@@ -82,7 +82,6 @@ def test_what_rounding_leaves_undecided_is_left_to_the_careful_path():
 def test_projections_widen_their_columns(only_small, monkeypatch, order, S, share):
     """Columns correlate with their neighbours, so that the first columns are the wrong ones."""
     monkeypatch.setattr(small, "_FIRST", 8)
-    monkeypatch.setattr(small, "_ROUNDS", 100)
     rounds, conclude = [], small.small_lasso.conclude
     monkeypatch.setattr(small.small_lasso, "conclude", lambda *a: rounds.append(1) or conclude(*a))
     rng = np.random.default_rng(5)
@@ -121,6 +120,14 @@ def test_most_entries_are_simple(only_small):
         X, y = draw(seed)
         assert sl.first_entry(X, y, intercept=True, forced=[3]).status is Status.COMPLETED
         assert sl.lambda_star(X, y) == pytest.approx(np.abs(X.T @ y).max())
+
+
+def test_a_feature_that_ties_but_does_not_enter_is_listed():
+    """⟨X_0, y⟩ = ⟨X_1, y⟩ = 2, but the second falls faster than λ: ⟨X_0, X_1⟩ = 2‖X_0‖²."""
+    X, y = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([2.0, -2.0, 1.0])
+    entry = sl.first_entry(X, y)
+    assert (entry.tied, entry.active, entry.lam_star) == ((0, 1), (0,), 2.0)
+    assert small.small_path(Problem(X, y), NONE, 0.0, 2).events.tolist() == [1, 3]
 
 
 def test_entries_of_rounded_data_are_left_to_the_homotopy():
