@@ -71,7 +71,7 @@ def test_what_rounding_leaves_undecided_is_left_to_the_careful_path():
         assert small.small_path(problem, S, 0.0, 5) is None
         assert entries._simple_entry(problem, S) is None
         assert sl.lasso_path(problem, forced=S, max_steps=5).status in (Status.MAX_STEPS, Status.COMPLETED)
-    assert small.small_solution(Problem(tie, y), NONE, 1.0) is None
+    assert small.solution_at(Problem(tie, y), NONE, 1.0) is None
     assert small.small_path(Problem(X, y), NONE, 1e9, 5) is None
     assert worst_kkt(sl.lasso_path(tie, y), tie, y) <= 1e-11
 
@@ -82,8 +82,8 @@ def test_what_rounding_leaves_undecided_is_left_to_the_careful_path():
 def test_projections_widen_their_columns(only_small, monkeypatch, order, S, share):
     """Columns correlate with their neighbours, so that the first columns are the wrong ones."""
     monkeypatch.setattr(small, "_FIRST", 8)
-    rounds, conclude = [], small.small_lasso.conclude
-    monkeypatch.setattr(small.small_lasso, "conclude", lambda *a: rounds.append(1) or conclude(*a))
+    rounds, finish = [], small.small_lasso.finish
+    monkeypatch.setattr(small.small_lasso, "finish", lambda *a: rounds.append(1) or finish(*a))
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 700))
     for j in range(1, 700):

@@ -1,79 +1,39 @@
-"""The LASSO of small problems: the parts of a run before and after `homotopy.follow`, and the duality gap.
-
-The path is followed on M columns C of X, of which the first t, the set S, have no penalty.
-"""
+"""The end of a run of `homotopy.follow`, and the summary of a path."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.homotopy import solve
 from sparselin._kernels.linear_algebra import copy, dot, is_among, subtract
 
 
-@inner(**VECTORIZED)
-def correlate_all(data, by_rows, r, c):
-    """Compute c = Xᵀr (d,) for r (n,)."""
-    if by_rows:
-        c[:] = 0
-        for i in range(0, r.size - 3, 4):
-            a1, a2, a3, a4 = data[i], data[i + 1], data[i + 2], data[i + 3]
-            r1, r2, r3, r4 = r[i], r[i + 1], r[i + 2], r[i + 3]
-            for j in range(c.size):
-                c[j] += (r1 * a1[j] + r2 * a2[j]) + (r3 * a3[j] + r4 * a4[j])
-        for i in range(r.size - r.size % 4, r.size):
-            subtract(-r[i], data[i], c)
-    else:
-        for j in range(c.size):
-            c[j] = dot(data[j], r)
+@kernel(**VECTORIZED)
+def finish(columns, place, rows, y, beta, r):
+    """Compute the solution `beta` (M,) at the end of a run, and its residual r = y − Xβ (n,).
 
+    rows : the M columns as rows.
 
-@inner(**VECTORIZED)
-def finish(columns, place, rows, y, r):
-    """Correct β at the end of a run, and compute the residual r = y − Xβ (see `Candidates.refine`).
-
-    Returns whether the penalised coefficients keep their signs.
+    β of the run is corrected as by `Candidates.refine`. Returns the rounding scale ‖y‖ + Σ‖X_l‖|β_l|, or zero
+    if the correction changes the sign of a penalised coefficient.
     """
-    p, lam, order, beta, sign = place.state[0], place.lam[0], place.order, place.beta, place.sign
+    p, lam, order, sign, size = place.state[0], place.lam[0], place.order, place.sign, columns.y_norm
     short, extra = np.empty(p), np.empty(p)
     copy(y, r)
     for k in range(p):
-        subtract(beta[k], rows[order[k]], r)
+        subtract(place.beta[k], rows[order[k]], r)
     for k in range(p):
         short[k] = dot(rows[order[k]], r) - lam * sign[k]
     solve(place.L, p, short, extra)
     kept = True
     for k in range(p):
         subtract(extra[k], rows[order[k]], r)
-        kept &= (sign[k] == 0) | ((beta[k] != 0) & (sign[k] * (beta[k] + extra[k]) > 0))
-        beta[k] += extra[k]
-    return kept
-
-
-@kernel(**VECTORIZED)
-def conclude(data, by_rows, y, norms, rounding, columns, place, rows, index, coef, r, c, excess):
-    """Compute β (d,), r = y − Xβ (n,) and c = Xᵀr (d,) at the end of a run, and check |c_j| ≤ λ.
-
-    rounding : the error of c_j, relative to ‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
-    index : the columns of the run.
-    excess : (d,) filled with the amounts by which |c_j| exceeds λ, if by more than rounding; else zero.
-
-    Returns whether β is certain to be the end of the path on the columns of the run.
-    """
-    kept, size, lam = finish(columns, place, rows, y, r), columns.y_norm, place.lam[0]
-    correlate_all(data, by_rows, r, c)
-    for k in range(place.state[0]):
-        coef[index[place.order[k]]] = place.beta[k]
-        size += columns.norms[place.order[k]] * abs(place.beta[k])
-    for j in range(c.size):
-        above = max(c[j], columns.below * c[j]) - lam
-        excess[j] = above if above > rounding * size * norms[j] else 0.0
-    for k in range(place.state[0]):
-        excess[index[place.order[k]]] = 0
-    for m in range(index.size):
-        kept &= excess[index[m]] == 0
-    return kept
+        value = place.beta[k] + extra[k]
+        kept &= (sign[k] == 0) | ((place.beta[k] != 0) & (sign[k] * value > 0))
+        beta[order[k]] = value
+        size += columns.norms[order[k]] * abs(value)
+    return size if kept else 0.0
 
 
 @kernel(**VECTORIZED)

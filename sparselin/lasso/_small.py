@@ -6,7 +6,7 @@ rounding leaves anything undecided, the result is None, and the methods for larg
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ def _start(
     norms, size, (M, n), t = problem.column_norms, problem.y_norm, rows.shape, len(free)
     longest, unit = float(norms.max()), product_error(n)
     with workers(2.0 * M * M * n):
-        c0: Any = problem.Xty[index]
-        columns = kernels.Columns(rows @ rows.T, c0, norms[index], size, unit, longest, n, below)
+        c0: Any = problem.Xty[index] if problem.dtype == np.float64 else rows @ problem.double_y
+        lengths = norms[index].astype(np.float64, copy=False)
+        columns = kernels.Columns(rows @ rows.T, c0, lengths, size, unit, longest, n, below)
     lam = np.array([2 * longest * size])  # |c_j| ≤ ‖X_j‖‖y‖
     place = kernels.Place(
         np.array([t, -1]), lam, np.arange(M), np.zeros(M), np.zeros(M), np.empty((M, M)), t
@@ -62,10 +63,10 @@ def small_path(
     trail = kernels.Trail(np.empty((size, d)), np.empty(size), np.empty(size), np.empty(size, np.intp))
     ending, m = kernels.follow(*begun, kernels.Until(lam_min, size, 1, np.zeros(d, bool)), trail)
     if ending == kernels.DONE:
-        end = _end(problem, rows, False, np.arange(d), *begun, rows)
-        if end is None:
+        coef = trail.coef[m - 1]
+        coef[:] = 0
+        if not small_lasso.finish(*begun, rows, problem.y, coef, np.empty(n)):
             return None
-        trail.coef[m - 1] = end[0]
     elif ending != kernels.LIMIT or m < limit:
         return None
     if trail.lams[0] <= lam_min:
@@ -87,43 +88,42 @@ def _rows(problem: Problem) -> FloatArray:
     return rows
 
 
-# β (d,), r = y − Xβ (n,) and c = Xᵀr (d,) at a λ, and the amounts (d,) by which |c_j| exceeds λ
-Solution: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-
-
-def _end(
-    problem: Problem, data: Any, by_rows: bool, index: IndexArray, columns: Any, place: Any, rows: Any
-) -> Solution | None:
-    """Return the solution at the end of a run on the columns `index`, or None if it is undecided."""
-    d, norms, rounding = problem.d, problem.column_norms, problem.rounding()
-    end = np.zeros(d), np.empty(problem.n), np.empty(d), np.empty(d)
-    return end if small_lasso.conclude(
-        data, by_rows, problem.y, norms, rounding, columns, place, rows, index, *end
-    ) else None  # fmt: skip
-
-
-def small_solution(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution at λ = lam for a dense X in float64 without an intercept and scales.
+def solution_at(
+    problem: Problem, S: IndexArray, lam: float
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return β (d,), r = y − Xβ (n,) and Xᵀr (d,) of the LASSO at λ = lam, in the dtype of the problem.
 
     The path is followed down to λ on some columns, the candidates: S, the columns without penalty, and those
-    with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end become candidates, and the path is
-    followed again from its start. Returns None if rounding leaves the solution undecided.
+    with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end, where c = Xᵀr, become candidates, and
+    the path is followed again from its start. Returns None if rounding leaves the solution undecided.
     """
-    X, d, t = problem.X, problem.d, len(S)
-    by_rows, index, size = bool(X.flags.c_contiguous), S, np.abs(problem.Xty)
+    d, t, dtype, index, excess = problem.d, len(S), problem.dtype, S, np.abs(problem.Xty)
+    simple = isinstance(problem.X, np.ndarray) and dtype == np.float64 and problem.is_plain
     until = kernels.Until(lam, 1000 + 4 * min(problem.n, d), 1, np.zeros(d, bool))
     trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
-    size[S], many = -1, d - t
+    y, r, many = problem.double_y, np.empty(problem.n), d - t
+    excess[S] = -1
     while True:
         many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
         if many:
-            index = np.concatenate([index, np.argpartition(size, d - many)[d - many :]])
-        rows = np.ascontiguousarray(X.T[index])
+            index = np.concatenate([index, np.argpartition(excess, d - many)[d - many :]])
+        rows = (
+            np.ascontiguousarray(problem.X.T[index]) if simple else np.asarray(problem.exact_columns(index)).T
+        )
         begun = _start(problem, rows, index, np.arange(t), -1.0)
         if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
             return None
-        end = _end(problem, X if by_rows else X.T, by_rows, index, *begun, rows)
-        size = size if end is None else end[-1]
-        many = int(np.count_nonzero(size))
-        if end is None or many == 0:
-            return end
+        beta = np.zeros(len(index))
+        size = small_lasso.finish(*begun, rows, y, beta, r)
+        residual = r.astype(dtype, copy=False)
+        c = problem.correlate(residual)
+        excess = np.abs(c) - lam
+        excess[excess <= problem.rounding() * size * problem.column_norms] = 0
+        excess[index[beta != 0]] = excess[S] = 0
+        many = int(np.count_nonzero(excess))
+        if size == 0 or excess[index].any():
+            return None
+        if many == 0:
+            coef = np.zeros(d, dtype)
+            coef[index] = beta
+            return coef, residual, c

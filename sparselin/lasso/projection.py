@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso._small import small_solution
+from sparselin.lasso._small import solution_at
 from sparselin.lasso._working_set import knot_blocks
 from sparselin.lasso.gap import gap_at, gap_of
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
@@ -65,12 +67,13 @@ def project_dual(
     problem = Problem(X, v)
     S = problem.unpenalized_columns(forced, unpenalized)
     lam = check_level(lam, "lam")
-    solution = small_solution(problem.in_double(), S, lam) if problem.kind == "dense" else None
-    if solution is None:
-        return _by_path(problem, S, lam)
-    coef, u, c = (array.astype(problem.dtype, copy=False) for array in solution[:3])
-    gap = gap_at(u, u, c, S, coef, lam, problem.column_norms).gap
-    return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
+    with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
+        solution = solution_at(problem, S, lam)
+        if solution is None:
+            return _by_path(problem, S, lam)
+        coef, u, c = solution
+        gap = gap_at(u, u, c, S, coef, lam, problem.column_norms).gap
+        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
 
 
 def _by_path(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
