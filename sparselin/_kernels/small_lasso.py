@@ -1,7 +1,5 @@
 """The end of a run of `homotopy.follow`, and the summary of a path."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel

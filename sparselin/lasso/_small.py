@@ -1,10 +1,8 @@
-"""The LASSO of small problems: few calls of compiled code, without a class for the candidates.
+"""The LASSO by few calls of compiled code: paths on few columns, and the solution at one λ.
 
-The checks are those of the kernels, which serve larger problems too. If the problem is not small, or if
-rounding leaves anything undecided, the result is None, and the methods for larger problems take over.
+The path is followed by `kernels.follow`, as in `Guess`, but without classes for its state. If rounding leaves
+anything undecided, the result is None, and the caller uses `knot_blocks` or `Homotopy`.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
