@@ -140,3 +140,12 @@ def test_lengths_do_not_matter(only_small, scale):
     assert scaled.active == path.active
     assert (other.tied, other.window_lower) == (entry.tied, entry.window_lower * scale)
     assert sl.project_dual(X * scale, y, scale).u.tolist() == sl.project_dual(X, y, 1.0).u.tolist()
+
+
+def test_the_end_is_as_accurate_as_from_a_qr_factorisation():
+    """The error of β from the Gram matrix alone would be some κ²·eps = 2e-8, not κ·eps."""
+    X, y = draw(2, 40, 6)
+    X[:, 1] = X[:, 0] + 1e-4 * X[:, 1]
+    knots, best = small.small_path(Problem(X, y), NONE, 0.0, 99), np.linalg.lstsq(X, y, rcond=None)[0]
+    assert knots is not None
+    np.testing.assert_allclose(knots.coef[-1], best, rtol=1e-10)
