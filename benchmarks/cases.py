@@ -106,9 +106,15 @@ CASES: tuple[Case, ...] = (
         *greedy("random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))),
         path("random-walk", "random walk", PARITY),
     ),
+    Case("tiny", designs.sparse, {"n": 100, "d": 30, "k": 10}, TOY).with_jobs(
+        *omp_both_ways("tiny", "sparse signal", (Goal(entrants.sklearn_omp, 5),)),
+        path("tiny", "sparse signal", Goal(entrants.sklearn_path, 5)),
+    ),
     Case("small", designs.sparse, SMALL, TOY).with_jobs(
-        *greedy("small", "sparse signal", (Goal(entrants.sklearn_omp, 1.8),)),
-        path("small", "sparse signal", PARITY),
+        *greedy(
+            "small", "sparse signal", (Goal(entrants.sklearn_omp, 2.5), Goal(entrants.spams_omp_alone, 1.2))
+        ),
+        path("small", "sparse signal", Goal(entrants.sklearn_path, 3)),
     ),
     *(
         Case(
@@ -122,7 +128,7 @@ CASES: tuple[Case, ...] = (
                 Goal(entrants.our_centred_omp, least),
             )
         )
-        for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
+        for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.4))
     ),
     Case("complex", designs.complex_signal, {"n": 1000, "d": 4000, "k": 20}, TOY).with_jobs(
         job("complex/omp", "OMP, complex128", entrants.our_omp, checks.selects_like_omp)
