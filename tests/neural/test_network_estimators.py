@@ -21,7 +21,7 @@ from sparselin.estimators import (
     SequentialAttentionClassifier,
     SequentialAttentionRegressor,
 )
-from sparselin.neural import LassoNetSettings, lassonet_path, mlp
+from sparselin.neural import LassoNetSettings, SkipNetwork, lassonet_path, mlp
 from sparselin.neural.training import seeded, squared_error
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.
@@ -98,7 +98,8 @@ def test_losses_of_cross_validation_are_of_rows_left_out():
     model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", patience=10, **QUICK).fit(X, y)
     task, y = model._task(X, y, None), (y - y.mean()) / y.std()
     with seeded(task.seed):
-        options = {"network": model._network(task), "rng": task.seed, "loss": "squared"}
+        network = SkipNetwork(model._new_network(task, task.n_features), task.n_features, 1)
+    options = {"network": network, "rng": task.seed, "loss": "squared"}
     names = ("learning_rate", "epochs", "growth", "patience")
     settings = LassoNetSettings(stop_on="training", **{name: getattr(model, name) for name in names})
     options |= {"settings": settings, "lams": model.path_.lam[1:]}
