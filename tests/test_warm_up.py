@@ -219,7 +219,7 @@ with compilations() as compiled:
     sl.{}
 print(len(compiled))
 """
-LIMITS = {"omp(X, y, 3)": 29, "lasso_path(X, y)": 31, "guarantee_bounds(X, y, 3)": 126}
+LIMITS = {"omp(X, y, 3)": 30, "lasso_path(X, y)": 47, "guarantee_bounds(X, y, 3)": 122}
 
 
 @pytest.mark.parametrize("call", [*list(LIMITS)[:2], pytest.param(list(LIMITS)[2], marks=pytest.mark.slow)])
