@@ -70,6 +70,8 @@ BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = Goal(entrants.sklearn_path, 1)
 SMALL = {"n": 300, "d": 1000, "k": 20}
 FLOW, PATH = entrants.our_flow, entrants.our_path
+BY_GRAM = entrants.sklearn_gram_path
+FORTRAN_GOALS = (Goal(entrants.sklearn_path_by_columns, 1), Goal(BY_GRAM, 1))
 OF_DUAL = ("n", "d", "lam", "unpenalized")
 SIGNAL, NOISE = designs.projection, designs.projection_of_noise
 EVEN, HALF = (Goal(entrants.daqp_projection, 1),), (Goal(entrants.daqp_projection, 0.5),)
@@ -104,7 +106,7 @@ CASES: tuple[Case, ...] = (
     ).with_jobs(*omp_both_ways("ar1-3000", "AR(1)", (Goal(entrants.gemvs, 0.9),))),
     Case("random walk", designs.random_walk, {"n": 1000, "d": 5000, "k": 50}, TOY).with_jobs(
         *greedy("random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))),
-        path("random-walk", "random walk", PARITY),
+        path("random-walk", "random walk", Goal(entrants.sklearn_path, 1.5)),
     ),
     Case("tiny", designs.sparse, {"n": 100, "d": 30, "k": 10}, TOY).with_jobs(
         *omp_both_ways("tiny", "sparse signal", (Goal(entrants.sklearn_omp, 5),)),
@@ -204,6 +206,22 @@ CASES: tuple[Case, ...] = (
     Case(
         "AR(1) path", designs.ar1_path, {"n": 5000, "d": 1000, "steps": 200}, {"n": 60, "d": 30, "steps": 10}
     ).with_jobs(path("ar1", "AR(1)", Goal(entrants.sklearn_path, 4))),
+    Case("tall", designs.tall, {"n": 100_000, "d": 2000, "k": 50}, {"n": 400, "d": 30, "k": 5}).with_jobs(
+        *(
+            job(key, f"LASSO path, float32, {order} order", ours, partial(checks.knots, bound=1e-5), *goals)
+            for key, order, ours, *goals in (
+                ("tall/path", "C", PATH, Goal(entrants.sklearn_path, 1), Goal(BY_GRAM, 1)),
+                ("tall/path-fortran", "Fortran", entrants.our_path_by_columns, *FORTRAN_GOALS),
+            )
+        ),
+        job(
+            "tall/omp",
+            "OMP, float32, intercept and standardize",
+            entrants.our_standardized_omp,
+            partial(checks.selects_like_standardized_omp, eps=2.0**-23),
+            Goal(entrants.our_omp, 1 / 1.3),
+        ),
+    ),
     Case("whole path", designs.whole_path, {"n": 200, "d": 500}, {"n": 15, "d": 30}).with_jobs(
         path("whole", "noise, to λ = 0", Goal(entrants.cvxcla_path, 20))
     ),

@@ -23,6 +23,15 @@ def selects_like_omp(ours: Entrant, data: Data, answers: Answers, eps: float = 2
     return _selection(data, answers[ours], expected, textbook.omp, eps, 1)
 
 
+def selects_like_standardized_omp(ours: Entrant, data: Data, answers: Answers, eps: float) -> Outcome:
+    """Check a selection as `selects_like_omp` does, on centred and standardized columns in float64."""
+    Z, y = data.X.astype(np.float64), data.y.astype(np.float64)
+    Z -= Z.mean(axis=0)
+    Z /= np.sqrt(np.einsum("ij,ij->j", Z, Z) / len(Z))
+    design = Data(X=Z, y=y - y.mean(), k=data.k)
+    return _selection(design, answers[ours], textbook.omp(Z, design.y, data.k)[0], textbook.omp, eps, 1)
+
+
 def selects_groups(ours: Entrant, data: Data, answers: Answers) -> Outcome:
     """Check that the groups are the textbook's, in order, and the residual norm, to 1e-10 of ‖y‖."""
     order, r = textbook.group_omp(data.X, data.y, data.k, data.groups)

@@ -80,6 +80,16 @@ def random_walk(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=y, k=k, steps=k)
 
 
+def tall(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Draw Gaussian columns in float32, and y = Xβ + noise of equal size, β normal on k/2 columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    beta = np.zeros(d, np.float32)
+    beta[rng.choice(d, max(1, k // 2), replace=False)] = rng.standard_normal(max(1, k // 2))
+    y = _with_noise(X @ beta, rng.standard_normal(n, dtype=np.float32), 1.0)
+    return SimpleNamespace(X=X, y=y, k=k, steps=k)
+
+
 def centred_signal(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     """Draw `sparse`, and centre the columns and y, so that an intercept changes nothing."""
     data = sparse(seed, n, d, k)

@@ -64,12 +64,23 @@ def entrant(
 # Ours
 
 
+def _by_columns(data: Data) -> Data:
+    """Return the data with X in Fortran order."""
+    X = cache(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    return SimpleNamespace(**vars(data) | {"X": X})
+
+
 our_omp = entrant("sl.omp")(lambda data: sl.omp(data.X, data.y, data.k))
 
 
 @entrant("sl.omp, with an intercept")
 def our_centred_omp(data: Data) -> Any:
     return sl.omp(data.X, data.y, data.k, intercept=True)
+
+
+@entrant("sl.omp, with an intercept and standardize")
+def our_standardized_omp(data: Data) -> Any:
+    return sl.omp(data.X, data.y, data.k, intercept=True, standardize=True)
 
 
 @entrant("OrthogonalMatchingPursuit", needs="sparselin:estimators")
@@ -84,7 +95,7 @@ def our_omp_cv(data: Data) -> Any:
 
 @entrant("sl.omp, Fortran order")
 def our_omp_by_columns(data: Data) -> Any:
-    return sl.omp(cache(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
+    return our_omp.call(_by_columns(data))
 
 
 @entrant("sl.omp, float32")
@@ -123,6 +134,11 @@ def our_batch(data: Data) -> Any:
 
 
 our_path = entrant("sl.lasso_path")(lambda data: sl.lasso_path(data.X, data.y, max_steps=data.steps))
+
+
+@entrant("sl.lasso_path, Fortran order")
+def our_path_by_columns(data: Data) -> Any:
+    return our_path.call(_by_columns(data))
 
 
 @entrant("sl.gradient_flow", needs="sparselin:gradient_flow")
@@ -351,14 +367,14 @@ def sklearn_batch(data: Data) -> Any:
 # LASSO paths
 
 
-@entrant("scikit-learn", "path", needs="sklearn")
+@entrant("scikit-learn", "path", "tall/path", needs="sklearn")
 def sklearn_path(data: Data) -> Any:
     from sklearn.linear_model import lars_path
 
     return lars_path(data.X, data.y, method="lasso", max_iter=data.steps or 8 * min(data.X.shape))
 
 
-@entrant("scikit-learn, Gram", "path/ar1", needs="sklearn")
+@entrant("scikit-learn, Gram", "path/ar1", "tall/path", "tall/path-fortran", needs="sklearn")
 def sklearn_gram_path(data: Data) -> Any:
     """Run scikit-learn's path with a Gram matrix, which is not its default, but is faster for d < n."""
     from sklearn.linear_model import lars_path
@@ -366,6 +382,11 @@ def sklearn_gram_path(data: Data) -> Any:
     return lars_path(
         data.X, data.y, method="lasso", max_iter=data.steps or 8 * min(data.X.shape), Gram="auto"
     )
+
+
+@entrant("scikit-learn, Fortran order", "tall/path-fortran", needs="sklearn")
+def sklearn_path_by_columns(data: Data) -> Any:
+    return sklearn_path.call(_by_columns(data))
 
 
 @entrant("SPAMS", "path", needs="spams")

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import copy
 
-# The ways in which a run can end: at the limit of points or of fresh columns, at the end of the path, before
+# The ways in which a run can end: at the limit of points, at the end of the path, before
 # a point that rounding leaves undecided, or because L is full.
 LIMIT, DONE, DECLINED, FULL = range(4)
 
@@ -105,13 +105,10 @@ class Until(NamedTuple):
 
     lam_min : the least λ.
     limit : the largest number of points.
-    quota, fresh : at most `quota` columns j with fresh[j] True may enter.
     """
 
     lam_min: float
     limit: int
-    quota: int
-    fresh: NDArray[np.bool_]
 
 
 class Trail(NamedTuple):
@@ -490,7 +487,7 @@ def follow(columns, reached, until, trail):
         reached.beta.copy(), reached.L, reached.n_free,
     )  # fmt: skip
     forward(place.L, 0, place.state[0], place.sign, work.z)
-    passed, event, found, ended = -1, 0, 0, False
+    passed, event, ended = -1, 0, False
     below, entering, leaving = until.lam_min, -1, -1
     while True:
         size, shift, bound = examine(columns, place, work)
@@ -510,7 +507,7 @@ def follow(columns, reached, until, trail):
         passed += 1
         if ended:
             return DONE, passed
-        if passed == until.limit or found >= until.quota:
+        if passed == until.limit:
             return LIMIT, passed
         ended = below <= until.lam_min
         if ended:
@@ -522,26 +519,23 @@ def follow(columns, reached, until, trail):
             place.order[p] = entering
             if not append(columns.H, place.order, p, place.L):
                 return DECLINED, passed
-            found += until.fresh[entering]
         event = move(place, work, below, entering, leaving)
 
 
 @kernel(**VECTORIZED)
-def first_violations(c0, products, below, lams, slack, norms, start, first):
-    """Write to first[j] the first of m points at which column j violates |c_j| ≤ λ + slack·‖X_j‖.
+def first_violations(c, lams, slack, norms, below):
+    """Return for each column j the first of m points at which it violates |c_j| ≤ λ + slack·‖X_j‖, or m.
 
-    The columns are j = start, …, start + width − 1, and their correlations at the points are c0 − products
-    (m, width). If `below` is 0, c_j takes the place of |c_j|. first[j] is unchanged if there is no such
-    point.
+    c (m, d) are the correlations at the points. If `below` is 0, c_j takes the place of |c_j|.
     """
-    m, width = products.shape
+    m, d = c.shape
+    first = np.full(d, m)
     for i in range(m - 1, -1, -1):
-        row, lam, tolerance = products[i], lams[i], slack[i]
-        for l in range(width):
-            j = start + l
-            c = c0[j] - row[l]
-            if max(c, below * c) > lam + tolerance * norms[j]:
+        row, lam, tolerance = c[i], lams[i], slack[i]
+        for j in range(d):
+            if max(row[j], below * row[j]) > lam + tolerance * norms[j]:
                 first[j] = i
+    return first
 
 
 @kernel(**VECTORIZED)

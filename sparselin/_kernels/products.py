@@ -193,3 +193,56 @@ def lengths(squares, products, scale, norms, Xty):
     for j in range(squares.size):
         least, most = min(least, norms[j]), max(most, norms[j])
     return least, most, zeros == 0
+
+
+@inner(**VECTORIZED)
+def _variances_by_rows(X, root, t, centres, squares, drifts, start, stop):
+    """Compute the results of `variances` from X (n, d) in C order."""
+    n = X.shape[0]
+    for left in range(start, stop, _SUMS_WIDTH):
+        right = min(left + _SUMS_WIDTH, stop)
+        square, drift, centre = squares[left:right], drifts[left:right], centres[left:right]
+        square[:], drift[:] = 0, 0
+        for i in range(0, n - 3, 4):
+            a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
+            ra, rb, rc, re = root[i], root[i + 1], root[i + 2], root[i + 3]
+            ta, tb, tc, te = t[i], t[i + 1], t[i + 2], t[i + 3]
+            for j in range(right - left):
+                za, zb = ra * np.float64(a[j]) - ta * centre[j], rb * np.float64(b[j]) - tb * centre[j]
+                zc, ze = rc * np.float64(c[j]) - tc * centre[j], re * np.float64(e[j]) - te * centre[j]
+                square[j] += (za * za + zb * zb) + (zc * zc + ze * ze)
+                drift[j] += (ta * za + tb * zb) + (tc * zc + te * ze)
+        for i in range(n - n % 4, n):
+            row = X[i, left:right]
+            for j in range(right - left):
+                z = root[i] * np.float64(row[j]) - t[i] * centre[j]
+                square[j] += z * z
+                drift[j] += t[i] * z
+
+
+@inner(**VECTORIZED)
+def _variances_by_columns(Xt, root, t, centres, squares, drifts, start, stop):
+    """Compute the results of `variances` from Xt = Xᵀ (d, n) in C order."""
+    for j in range(start, stop, 2):  # at the end the last column may be read twice
+        k = min(j + 1, stop - 1)
+        a, b, ca, cb = Xt[j], Xt[k], centres[j], centres[k]
+        square_a = square_b = drift_a = drift_b = 0.0
+        for i in range(a.size):
+            za, zb = root[i] * np.float64(a[i]) - t[i] * ca, root[i] * np.float64(b[i]) - t[i] * cb
+            square_a += za * za
+            square_b += zb * zb
+            drift_a += t[i] * za
+            drift_b += t[i] * zb
+        squares[j], squares[k], drifts[j], drifts[k] = square_a, square_b, drift_a, drift_b
+
+
+@kernel()
+def variances(data, by_rows, root, t, centres, squares, drifts, start, stop):
+    """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop, where z_ij = root_i·X_ij − t_i·centre_j.
+
+    `data` is X (n, d) if `by_rows`, else Xᵀ.
+    """
+    if by_rows:
+        _variances_by_rows(data, root, t, centres, squares, drifts, start, stop)
+    else:
+        _variances_by_columns(data, root, t, centres, squares, drifts, start, stop)

@@ -72,6 +72,11 @@ class Candidates(Gathered):
         fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
+    def residuals(self, coef: FloatArray) -> FloatArray:
+        """Return the residuals y − X_Cβ (m, n) for m vectors β, the rows of `coef`, on the candidates C."""
+        used = np.flatnonzero(coef.any(axis=0))
+        return np.asarray(self.problem.double_y - coef[:, used] @ self.columns[used])
+
     def refine(self, lam: float) -> tuple[FloatArray, FloatArray]:
         """Correct β at the point reached, λ = lam; return β on S ∪ P, and the residual r = y − Xβ.
 
@@ -150,15 +155,14 @@ class Candidates(Gathered):
         )  # fmt: skip
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
 
-    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> tuple[kernels.Trail, int]:
+    def follow(self, lam_min: float, limit: int) -> tuple[kernels.Trail, int]:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
 
         Returns the points that the run passed, and the reason why it ended, a code of the kernel `homotopy`.
-        The run also stops at λ = lam_min, and after `quota` columns marked in `fresh` have entered
-        (`kernels.Until`).
+        The run also stops at λ = lam_min.
         """
         run, columns = empty_trail(limit, len(self.index)), self._table()
-        until = kernels.Until(lam_min, limit, quota, fresh)
+        until = kernels.Until(lam_min, limit)
         ending, passed = kernels.follow(columns, self.reached, until, run)
         while ending == kernels.FULL:
             self._grow()

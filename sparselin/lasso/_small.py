@@ -59,7 +59,7 @@ def small_path(
         return None
     size = min(limit, 32 + 4 * d)
     trail = kernels.Trail(np.empty((size, d)), np.empty(size), np.empty(size), np.empty(size, np.intp))
-    ending, m = kernels.follow(*begun, kernels.Until(lam_min, size, 1, np.zeros(d, bool)), trail)
+    ending, m = kernels.follow(*begun, kernels.Until(lam_min, size), trail)
     if ending == kernels.DONE:
         coef = trail.coef[m - 1]
         coef[:] = 0
@@ -97,7 +97,7 @@ def solution_at(
     """
     d, t, dtype, index, excess = problem.d, len(S), problem.dtype, S, np.abs(problem.Xty)
     simple = isinstance(problem.X, np.ndarray) and dtype == np.float64 and problem.is_plain
-    until = kernels.Until(lam, 1000 + 4 * min(problem.n, d), 1, np.zeros(d, bool))
+    until = kernels.Until(lam, 1000 + 4 * min(problem.n, d))
     trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
     y, r, many = problem.double_y, np.empty(problem.n), d - t
     excess[S] = -1

@@ -2,12 +2,16 @@
 
 The candidates C are the columns with the largest |c|, where c = Xᵀ(y − Xβ). The kernel of
 `_kernels/homotopy.py` follows their path, using X_CᵀX_C. Then the points passed are checked on all columns.
-For j outside C, |c_j(λ)| − λ is convex between two points, so it suffices to check c at the points. Let P be
-the columns that entered, and B the matrix of their coefficients at a block of points. With the Gram rows
-X_jᵀX, j ∈ P, one matrix product gives c = Xᵀy − XᵀX_P B for all these points, and another product gives the
-Gram rows of the columns that enter. So a path on which k columns enter costs the products of X with k
-vectors, computed as a few matrix products. Columns that violate |c_j| ≤ λ by more than rounding become
-candidates, and the path is followed again from the last point that was proved.
+For j outside C, |c_j(λ)| − λ is convex between two points, so it suffices to check c at the points. One
+product of X with the residuals of a block of points gives all c. For a dense X it is computed in single
+precision. Its errors, relative to ‖X_j‖‖r‖, leave open for a few columns whether |c_j| ≤ λ; these columns
+become candidates, and their c is computed in float64 from the Gram matrix of the candidates. Columns that
+violate |c_j| ≤ λ by more than rounding become candidates too, and the path is followed again from the last
+point that was proved. So a path of k points costs about the product of X with k vectors, computed as a few
+matrix products.
+
+Further candidates are the columns that would enter first if the last proved segment were continued. If few of
+the points of a run were proved, as on random walks, the next run is shorter and has fewer new candidates.
 
 If rounding leaves an event undecided, for example in a tie, the class `Homotopy` decides it on X itself.
 `Homotopy` starts inside the last proved segment, checks the KKT conditions there, and recomputes the knot at
@@ -26,16 +30,18 @@ from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
 from sparselin.lasso._small import FEW, small_path
-from sparselin.linalg.gathered import GramRows
-from sparselin.parallel.threads import spread_chunks, workers
+from sparselin.linalg.gathered import AllProducts
 from sparselin.problem import Problem
+from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
 # Tuned by path/* and project/* of `make bench`. Results do not depend on these numbers, because everything is
 # proved on all columns.
-_CHUNK = 512  # columns that a thread takes at a time
 _MANY = 4000  # if there are more columns, never all are candidates
 _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns that would enter first
+_START = 128  # initial candidates of a path, or fewer for short paths: the columns with the largest |c|
+_ENTRIES = 6 * 10**6  # the most entries of the columns that are added at a time
+_SHORTEST, _LONGEST = 8, 128  # the limits of the number of points of a run
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
 # smaller, paths would go to the slower `Homotopy` early.
@@ -86,14 +92,16 @@ class Guess:
         most = _MANY if problem.has_columns else FEW
         whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
-        self.quota, self.points, self.more = 32, 128, min(_NEXT, steps + 8)
+        # the number of points of the next run, and the most candidates that are added at a time
+        self.points, self.more = 16, min(_NEXT, steps + 8, max(16, _ENTRIES // problem.n))
         self.sound = self.candidates.start()
         if whole:
             return
-        self.rows = GramRows(problem)
+        self.products = AllProducts(problem, rough=True)
+        self.unit = product_error(problem.n, problem.errors.double_eps)
         if self.sound:
             first = self.candidates.size(self.candidates.first_correlations())
-            self.candidates.add_largest(first, 2 * self.more)
+            self.candidates.add_largest(first, min(_START, 2 * self.more))
 
     def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
         """Yield proved knots from the point reached down to lam_min, at most `limit` of them.
@@ -104,8 +112,7 @@ class Guess:
         candidates = self.candidates
         while limit > 0:
             start, columns = candidates.here(), candidates.index
-            fresh = np.zeros(len(columns), bool) if candidates.whole else self.rows.place[columns] < 0
-            run, ending = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
+            run, ending = candidates.follow(lam_min, min(limit, self.points))
             m, skipped = len(run.lams), 0
             if ending == kernels.DONE:
                 coef, r = candidates.refine(lam_min)
@@ -120,7 +127,6 @@ class Guess:
             if proved < m:
                 if len(candidates.index) == len(columns):
                     return
-                self.points = max(16, self.points // 2)
                 if keep:
                     P = np.array(active[-1], np.intp)
                     start = candidates.at(run.lams[keep - 1], run.coef[keep - 1], P)
@@ -131,7 +137,6 @@ class Guess:
             else:
                 if len(candidates.index) > len(columns):
                     candidates.resume(candidates.here())
-                self.quota, self.points = 128, min(512, 2 * self.points)
 
     def resume(self, point: Point) -> bool:
         """Go to a point that `Homotopy` found; return False if its active columns are nearly dependent."""
@@ -148,45 +153,65 @@ class Guess:
         another run continues this one (`continues`), the last segment is extrapolated, and the columns that
         would enter first become candidates too.
         """
-        m = len(run.lams)
-        if m == 0 or self.candidates.whole:
+        candidates, lams, m = self.candidates, run.lams, len(run.lams)
+        if m == 0 or candidates.whole:
             return m
-        problem, rows = self.problem, self.rows
-        candidates, used = self.candidates, np.flatnonzero(run.coef.any(axis=0))
-        J = candidates.index[used]
-        new = used[rows.place[J] < 0]
-        if len(new):
-            rows.add(candidates.index[new], candidates.columns[new])
-        coef, G = rows.combination(run.coef[:, used], J)
-        first = np.full(problem.d, m)
-        error = problem.rounding() * run.sizes  # the error of c_j, relative to ‖X_j‖
-        large = (error * candidates.longest > _MAX_ERROR * run.lams) & (run.lams > 0)
+        c, error = self._correlations(run)
+        large = (error * candidates.longest > _MAX_ERROR * lams) & (lams > 0)
         accurate = int(np.argmax(np.append(large, True)))  # number of points before the first large error
-        # |c_j| ≤ λ − error is required. λ = 0 is reached only if P spans all columns; there c = 0 is required
-        # to rounding. (With β ≥ 0 it is reached if P spans all columns except some with c_j < −error; c ≤ 0.)
-        slack = np.where(run.lams > 0, -error, error)
-
-        def check(a: int, b: int) -> None:
-            kernels.first_violations(
-                problem.Xty, coef[:accurate] @ G[:, a:b], candidates.below, run.lams, slack,
-                problem.column_norms, a, first,
-            )  # fmt: skip
-
-        with workers(2.0 * coef.size * problem.d) as count:
-            spread_chunks(check, problem.d, _CHUNK, count)
-            first[candidates.index] = m
-            proved = int(first.min())
-            if proved == m and accurate < m:
-                return accurate
-            if proved < m or continues:
-                i = min(proved, m - 1)
-                ends = coef[max(0, i - 1) : i + 1]
-                c = problem.Xty - ends @ G
-                entries = _entries(c, run.lams[max(0, i - 1) : i + 1], candidates.size)
-                if proved < m:
-                    entries[first == proved] = np.inf
-                candidates.add_largest(entries, self.more)
+        first = self._violations(run, c[:accurate], error)
+        proved = int(first.min())
+        if proved == accurate < m:
+            return accurate
+        self.points = min(_LONGEST, 2 * self.points) if proved == m else min(self.points, 2 * proved)
+        self.points = max(_SHORTEST, self.points)
+        if proved < m or continues:
+            i = min(proved, m - 1)
+            ends = slice(max(0, i - 1), i + 1)
+            entries = _entries(c[ends], lams[ends], candidates.size)
+            entries[first == i] = np.maximum(entries[first == i], lams[i])
+            candidates.add_largest(entries, min(self.more, 4 * self.points))
         return proved
+
+    def _correlations(self, run: kernels.Trail) -> tuple[FloatArray, FloatArray]:
+        """Return c (m, d) at the m points of a run, and bounds (m,) on the errors of the c_j/‖X_j‖.
+
+        The residuals r = y − Xβ are computed in float64, with errors relative to ‖y‖ + Σ‖X_j‖|β_j|. Products
+        in single precision have errors relative to ‖r‖. If they are too large, products are computed in
+        float64 from now on.
+        """
+        R = self.candidates.residuals(run.coef)
+        lengths = np.sqrt(np.einsum("ij,ij->i", R, R))
+        V = R / np.where(lengths > 0, lengths, 1)[:, None]
+        while True:
+            error = self.unit * run.sizes + self.products.error * lengths
+            if not self.products.rough or (error * self.candidates.longest <= _MAX_ERROR * run.lams).all():
+                return np.multiply(self.products.of(V), lengths[:, None], order="C"), error
+            self.products = AllProducts(self.problem, rough=False)
+
+    def _violations(self, run: kernels.Trail, c: FloatArray, error: FloatArray) -> IndexArray:
+        """Return for each column the first point at which it violates |c_j| ≤ λ, or the number of points.
+
+        c (m, d) are the correlations at the first m points of a run, and `error` bounds their errors. Columns
+        whose violation is not decided become candidates, and are decided by the Gram matrix of candidates.
+
+        |c_j| ≤ λ − error is required. λ = 0 is reached only if P spans all columns; there c = 0 is required
+        to rounding. (With β ≥ 0 it is reached if P spans all columns except some with c_j < −error; c ≤ 0.)
+        """
+        candidates, m, M = self.candidates, len(c), len(self.candidates.index)
+        norms, below = self.problem.column_norms.astype(np.float64), candidates.below
+        sign = np.where(run.lams > 0, -1.0, 1.0)
+        first: IndexArray = kernels.first_violations(c, run.lams, sign * error, norms, below)
+        certain = kernels.first_violations(c, run.lams, error, norms, below)
+        first[candidates.index] = certain[candidates.index] = m
+        open_ = np.flatnonzero(first < certain.min())
+        if len(open_):
+            open_ = open_[np.argsort(first[open_], kind="stable")[:_NEXT]]
+            candidates.add(open_)
+            c = candidates.c0[M:] - run.coef[:m] @ candidates.gram[:M, M:]
+            slack = sign * self.unit * run.sizes
+            first[open_] = kernels.first_violations(c, run.lams, slack, candidates.norms[M:], below)
+        return first
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:

@@ -13,9 +13,14 @@ from sparselin._kernels import products as kernels
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.problem.design import DesignColumns
+from sparselin.problem.errors import eps_of, least_norm, product_error
 from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # the columns that a thread takes at a time
+# Up to _LONGEST terms are summed in single precision. Longer sums are divided into sums of _SUMMED terms,
+# which are added in double precision.
+_LONGEST, _SUMMED = 4096, 512
+_MOST_COPIED = 2**26  # the most entries of an X that is copied in single precision
 # The number of operations above which half a Gram matrix and a transposition cost less than the whole matrix
 # (path/* of `make bench`).
 _BY_TRIANGLE = 2e8
@@ -71,7 +76,7 @@ class Gathered:
         if len(J) == d and self.problem.is_plain and not rounded and (J[1:] > J[:-1]).all():
             return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
-            buffer = np.empty((2 * size, self.problem.n))
+            buffer = np.empty((min(d, max(256, 2 * size)), self.problem.n))
             buffer[:M] = self._buffer[:M]
             self._buffer = buffer
         out = self._buffer[M:size]
@@ -102,6 +107,55 @@ class Gathered:
             else:
                 # a triangle in 2m strips of equal height for m threads, from the longest to the shortest
                 spread_chunks(products, new, max(128, -(-new // (2 * count))), count)
+
+
+class AllProducts:
+    """Products of vectors with all columns, for a dense X in single precision.
+
+    Attributes
+    ----------
+    error : a bound on the error of ⟨X_j, v⟩, relative to ‖X_j‖‖v‖.
+    rough : whether X is in float64, and its products are computed from a copy in single precision.
+    """
+
+    def __init__(self, problem: Problem, rough: bool) -> None:
+        X, norms, least = problem.X, problem.column_norms, least_norm(np.float32)
+        self.rough = rough and is_dense(problem) and problem.dtype == np.float64 and X.size <= _MOST_COPIED
+        if self.rough:
+            self.rough = bool(((norms == 0) | ((norms > least) & (norms < 1 / least))).all())
+        self.problem, self._X = problem, _in_single_precision(X) if self.rough else X
+        single = is_dense(problem) and self._X.dtype == np.float32
+        self._rows = _SUMMED if single and problem.n > _LONGEST else problem.n
+        self.error = product_error(self._rows, max(problem.eps, eps_of(self._X.dtype)))
+
+    def of(self, V: FloatArray) -> FloatArray:
+        """Return the products VX (m, d) for V (m, n)."""
+        problem, X, rows = self.problem, self._X, self._rows
+        V = V.astype(X.dtype, copy=False)
+        if not is_dense(problem):
+            return problem.correlate(V.T).T
+        out = np.zeros((len(V), problem.d), X.dtype if rows == problem.n else np.float64)
+
+        def add_blocks(a: int, b: int) -> None:
+            for i in range(0, problem.n, rows):
+                out[:, a:b] += V[:, i : i + rows] @ X[i : i + rows, a:b]
+
+        with workers(2.0 * out.size * problem.n) as count:
+            if rows == problem.n:
+                multiply(X, V, out, count)
+            else:
+                spread_chunks(add_blocks, problem.n_features, _CHUNK, count)
+        complete(problem, V, out)
+        return out
+
+
+def _in_single_precision(X: FloatArray) -> FloatArray:
+    """Return a copy of X in float32, in the same order."""
+    copy = np.empty_like(X, np.float32)
+    source, target = (X, copy) if X.flags.c_contiguous else (X.T, copy.T)
+    with workers(8.0 * X.size) as count:
+        spread(lambda a, b: np.copyto(target[a:b], source[a:b], casting="same_kind"), len(source), count)
+    return copy
 
 
 class GramRows:
@@ -154,7 +208,7 @@ class GramRows:
 
 # The largest number of rows of V for which our kernel computes VX faster than BLAS, which packs all of X: for
 # X in Fortran order, and in C order. Like the next two numbers, tuned by fortran/* and omp/* of `make bench`.
-THIN, _THIN_BY_ROWS = 10, 6
+THIN, _THIN_BY_ROWS = 10, {4: 16, 8: 6}
 # The most entries for which NumPy, column by column, copies faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # The number of entries to copy above which threads are faster.
@@ -168,15 +222,19 @@ def is_dense(data: Problem | DesignColumns) -> bool:
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
     """Write the product of V (p, n) and the design matrix (n, d) into `out` (p, d), using `count` threads."""
-    X, p, m = problem.X, len(V), problem.n_features
-    by_rows = X.flags.c_contiguous
-    if p == 1 or p > (_THIN_BY_ROWS if by_rows else THIN):
+    multiply(problem.X, V, out, count)
+    complete(problem, V, out)
+
+
+def multiply(X: FloatArray, V: FloatArray, out: FloatArray, count: int) -> None:
+    """Write VX, for V (p, n) and X (n, m), into the first m columns of `out`, using `count` threads."""
+    p, m, by_rows = len(V), X.shape[1], X.flags.c_contiguous
+    if p == 1 or p > (_THIN_BY_ROWS[X.itemsize] if by_rows else THIN):
         spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, count)
     elif by_rows:
         spread(lambda a, b: kernels.by_rows(X, V, out, a, b), m, count)
     else:
         spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), m, count)
-    complete(problem, V, out)
 
 
 def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:

@@ -18,6 +18,8 @@ from sparselin.problem.operators import Operator
 from sparselin.results import Fit, FloatArray, IndexArray
 from sparselin.validation import Names, check_finite
 
+_FIRST_ROWS = 64  # rows that estimate the means of the columns
+
 
 class DesignColumns(NamedTuple):
     """The columns that methods see: those of X (n, m), perhaps scaled, and a column of ones for an intercept.
@@ -132,14 +134,16 @@ def unit_variance(
     root : (n,) √weight. If it is given, row i of X is first multiplied by root_i, in float64.
     growth : the entries of X have a relative error of growth·eps.
 
-    First mean_j = tᵀX_j/tᵀt is subtracted, then squares are summed, and the sum is corrected for the rounding
-    of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
+    First mean_j = tᵀX_j/tᵀt is subtracted, then squares are summed, and the sum is corrected for the error of
+    mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
     """
     total, m = float(t @ t), X.shape[1]
-    squares, sizes = np.empty(m), np.empty(m)
-    sums = _sums if isinstance(X, np.ndarray) else _sparse_sums
-    for here in blocks(m, X.size / m):
-        squares[here], sizes[here] = sums(X[:, here], t, root, centred)
+    if isinstance(X, np.ndarray):
+        squares, sizes = _sums(X, t, root, centred)
+    else:
+        squares, sizes = np.empty(m), np.empty(m)
+        for here in blocks(m, X.size / m):
+            squares[here], sizes[here] = _sparse_sums(X[:, here], t, root, centred)
     constant = squares <= 2 * (SAFETY * growth * eps_of(X.dtype)) ** 2 * sizes
     return np.asarray(math.sqrt(total) / np.sqrt(np.where(constant, total, squares)))
 
@@ -149,13 +153,33 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
 
     If `root` is given, row i of X is first multiplied by root_i, and X_j is a column of that product. If
     `centred`, z_j is X_j minus its projection on t; otherwise z_j = X_j. t is a column of ones, or √weight.
+
+    The first rows of X give an estimate a of mean_j. With z = X_j − t·a the results are ‖z‖² − ⟨t, z⟩²/tᵀt
+    and ‖z‖² + 2a⟨t, z⟩ + a²tᵀt. If the first subtraction cancels more than half of ‖z‖² for a column, each
+    estimate is corrected by ⟨t, z⟩/tᵀt, and X is read again.
     """
-    X = scale_rows(X.astype(np.float64), root)
-    total, sizes = float(t @ t), np.einsum("ij,ij->j", X, X)
-    if not centred:
-        return sizes, sizes
-    Z = X - t[:, None] * (t @ X / total)
-    return np.einsum("ij,ij->j", Z, Z) - (t @ Z) ** 2 / total, sizes
+    total, root = float(t @ t), np.ones(len(t)) if root is None else root
+    by_rows = bool(X.flags.c_contiguous)
+    data = X if by_rows else X.T
+    centre, squares, drift = (np.zeros(X.shape[1]) for _ in range(3))  # apart in memory
+
+    def read() -> None:
+        with workers(5.0 * X.size) as count:
+            spread(
+                lambda a, b: kernels.variances(data, by_rows, root, t, centre, squares, drift, a, b),
+                X.shape[1],
+                count,
+            )
+
+    some = slice(0, _FIRST_ROWS)
+    weight = float(t[some] @ t[some])
+    if centred and weight > 0:
+        centre += (t[some] * root[some]) @ X[some].astype(np.float64) / weight
+    read()
+    if centred and (2 * drift**2 > total * squares).any():
+        centre += drift / total
+        read()
+    return squares - centred * drift**2 / total, squares + centre * (2 * drift + centre * total)
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
