@@ -1,7 +1,6 @@
 """Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns.
 
-The moments ‖X_j‖² and ⟨X_j, y⟩ are computed in one pass over X: four terms at a time are summed in the
-precision of X, and these sums are added in float64.
+The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """
 
 from __future__ import annotations
@@ -133,49 +132,56 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
 
 
 @inner(**VECTORIZED)
-def _moments_by_rows(X, y, squares, products, start, stop):
-    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X (n, d) in C order, four rows at a time."""
+def _moments_by_rows(X, root, t, centres, squares, products, start, stop):
+    """Compute the results of `moments` from X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
     for left in range(start, stop, _SUMS_WIDTH):
         right = min(left + _SUMS_WIDTH, stop)
-        square, product = squares[left:right], products[left:right]
+        square, product, centre = squares[left:right], products[left:right], centres[left:right]
         square[:], product[:] = 0, 0
         for i in range(0, n - 3, 4):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
-            ya, yb, yc, ye = y[i], y[i + 1], y[i + 2], y[i + 3]
+            ra, rb, rc, re = root[i], root[i + 1], root[i + 2], root[i + 3]
+            ta, tb, tc, te = t[i], t[i + 1], t[i + 2], t[i + 3]
             for j in range(right - left):
-                square[j] += np.float64((a[j] * a[j] + b[j] * b[j]) + (c[j] * c[j] + e[j] * e[j]))
-                product[j] += np.float64((a[j] * ya + b[j] * yb) + (c[j] * yc + e[j] * ye))
+                za, zb = ra * np.float64(a[j]) - ta * centre[j], rb * np.float64(b[j]) - tb * centre[j]
+                zc, ze = rc * np.float64(c[j]) - tc * centre[j], re * np.float64(e[j]) - te * centre[j]
+                square[j] += (za * za + zb * zb) + (zc * zc + ze * ze)
+                product[j] += (ta * za + tb * zb) + (tc * zc + te * ze)
         for i in range(n - n % 4, n):
             row = X[i, left:right]
             for j in range(right - left):
-                square[j] += np.float64(row[j] * row[j])
-                product[j] += np.float64(row[j] * y[i])
+                z = root[i] * np.float64(row[j]) - t[i] * centre[j]
+                square[j] += z * z
+                product[j] += t[i] * z
 
 
 @inner(**VECTORIZED)
-def _moments_by_columns(Xt, y, squares, products, start, stop):
-    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the rows X_j, start..stop, of Xt = Xᵀ (d, n) in C order."""
-    n = Xt.shape[1]
-    for j in range(start, stop):
-        column = Xt[j]
-        square = 0.0
-        product = 0.0
-        for i in range(n):
-            x = np.float64(column[i])
-            square += x * x
-            product += x * np.float64(y[i])
-        squares[j] = square
-        products[j] = product
+def _moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
+    """Compute the results of `moments` from Xt = Xᵀ (d, n) in C order, two columns at a time."""
+    for j in range(start, stop, 2):
+        k = min(j + 1, stop - 1)  # the last column may be read twice
+        a, b, ca, cb = Xt[j], Xt[k], centres[j], centres[k]
+        sa = sb = pa = pb = 0.0
+        for i in range(a.size):
+            u, v = root[i] * np.float64(a[i]) - t[i] * ca, root[i] * np.float64(b[i]) - t[i] * cb
+            sa += u * u
+            sb += v * v
+            pa += t[i] * u
+            pb += t[i] * v
+        squares[j], squares[k], products[j], products[k] = sa, sb, pa, pb
 
 
 @kernel()
-def moments(data, by_rows, y, squares, products, start, stop):
-    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X. `data` is X if `by_rows`, else Xᵀ."""
+def moments(data, by_rows, root, t, centres, squares, products, start, stop):
+    """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop, where z_ij = root_i·X_ij − t_i·centre_j.
+
+    `data` is X (n, d) if `by_rows`, else Xᵀ. The sums are computed in float64, also for X in float32.
+    """
     if by_rows:
-        _moments_by_rows(data, y, squares, products, start, stop)
+        _moments_by_rows(data, root, t, centres, squares, products, start, stop)
     else:
-        _moments_by_columns(data, y, squares, products, start, stop)
+        _moments_by_columns(data, root, t, centres, squares, products, start, stop)
 
 
 @kernel(**VECTORIZED)
@@ -193,56 +199,3 @@ def lengths(squares, products, scale, norms, Xty):
     for j in range(squares.size):
         least, most = min(least, norms[j]), max(most, norms[j])
     return least, most, zeros == 0
-
-
-@inner(**VECTORIZED)
-def _variances_by_rows(X, root, t, centres, squares, drifts, start, stop):
-    """Compute the results of `variances` from X (n, d) in C order."""
-    n = X.shape[0]
-    for left in range(start, stop, _SUMS_WIDTH):
-        right = min(left + _SUMS_WIDTH, stop)
-        square, drift, centre = squares[left:right], drifts[left:right], centres[left:right]
-        square[:], drift[:] = 0, 0
-        for i in range(0, n - 3, 4):
-            a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
-            ra, rb, rc, re = root[i], root[i + 1], root[i + 2], root[i + 3]
-            ta, tb, tc, te = t[i], t[i + 1], t[i + 2], t[i + 3]
-            for j in range(right - left):
-                za, zb = ra * np.float64(a[j]) - ta * centre[j], rb * np.float64(b[j]) - tb * centre[j]
-                zc, ze = rc * np.float64(c[j]) - tc * centre[j], re * np.float64(e[j]) - te * centre[j]
-                square[j] += (za * za + zb * zb) + (zc * zc + ze * ze)
-                drift[j] += (ta * za + tb * zb) + (tc * zc + te * ze)
-        for i in range(n - n % 4, n):
-            row = X[i, left:right]
-            for j in range(right - left):
-                z = root[i] * np.float64(row[j]) - t[i] * centre[j]
-                square[j] += z * z
-                drift[j] += t[i] * z
-
-
-@inner(**VECTORIZED)
-def _variances_by_columns(Xt, root, t, centres, squares, drifts, start, stop):
-    """Compute the results of `variances` from Xt = Xᵀ (d, n) in C order."""
-    for j in range(start, stop, 2):  # at the end the last column may be read twice
-        k = min(j + 1, stop - 1)
-        a, b, ca, cb = Xt[j], Xt[k], centres[j], centres[k]
-        square_a = square_b = drift_a = drift_b = 0.0
-        for i in range(a.size):
-            za, zb = root[i] * np.float64(a[i]) - t[i] * ca, root[i] * np.float64(b[i]) - t[i] * cb
-            square_a += za * za
-            square_b += zb * zb
-            drift_a += t[i] * za
-            drift_b += t[i] * zb
-        squares[j], squares[k], drifts[j], drifts[k] = square_a, square_b, drift_a, drift_b
-
-
-@kernel()
-def variances(data, by_rows, root, t, centres, squares, drifts, start, stop):
-    """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop, where z_ij = root_i·X_ij − t_i·centre_j.
-
-    `data` is X (n, d) if `by_rows`, else Xᵀ.
-    """
-    if by_rows:
-        _variances_by_rows(data, root, t, centres, squares, drifts, start, stop)
-    else:
-        _variances_by_columns(data, root, t, centres, squares, drifts, start, stop)

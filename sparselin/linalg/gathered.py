@@ -167,9 +167,8 @@ class GramRows:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.place = np.full(problem.d, -1)
-        self.size = 0
+        self.problem, self._products = problem, AllProducts(problem, rough=False)
+        self.place, self.size = np.full(problem.d, -1), 0
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
@@ -183,16 +182,13 @@ class GramRows:
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]
             self._rows = rows
-        X, m, out = problem.X, problem.n_features, self._rows[start:stop]
-        V = columns.astype(problem.dtype, copy=False)
-        if is_dense(problem):
-            with workers(2.0 * out.size * problem.n) as count:
-                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, _CHUNK, count)
-        elif isinstance(V, np.ndarray):
-            out[:, :m] = (X.T @ V.T).T
+        out = self._rows[start:stop]
+        if isinstance(columns, np.ndarray):
+            out[:] = self._products.of(columns)
         else:
-            out[:, :m] = (V @ X).toarray()
-        complete(problem, V, out)
+            V = columns.astype(problem.dtype, copy=False)
+            out[:, : problem.n_features] = (V @ problem.X).toarray()
+            complete(problem, V, out)
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:

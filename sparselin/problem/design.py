@@ -159,27 +159,27 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
     estimate is corrected by ⟨t, z⟩/tᵀt, and X is read again.
     """
     total, root = float(t @ t), np.ones(len(t)) if root is None else root
-    by_rows = bool(X.flags.c_contiguous)
-    data = X if by_rows else X.T
     centre, squares, drift = (np.zeros(X.shape[1]) for _ in range(3))  # apart in memory
-
-    def read() -> None:
-        with workers(5.0 * X.size) as count:
-            spread(
-                lambda a, b: kernels.variances(data, by_rows, root, t, centre, squares, drift, a, b),
-                X.shape[1],
-                count,
-            )
-
     some = slice(0, _FIRST_ROWS)
     weight = float(t[some] @ t[some])
     if centred and weight > 0:
         centre += (t[some] * root[some]) @ X[some].astype(np.float64) / weight
-    read()
+    _read(X, root, t, centre, squares, drift)
     if centred and (2 * drift**2 > total * squares).any():
         centre += drift / total
-        read()
+        _read(X, root, t, centre, squares, drift)
     return squares - centred * drift**2 / total, squares + centre * (2 * drift + centre * total)
+
+
+def _read(X: FloatArray, root: FloatArray, t: FloatArray, *columns: FloatArray) -> None:
+    """Compute moments of the columns of X by the kernel `moments`, in all threads.
+
+    columns : the centres, and the arrays for the squares and products.
+    """
+    by_rows = bool(X.flags.c_contiguous)
+    data = X if by_rows else X.T
+    with workers(4 * X.size) as count:
+        spread(lambda a, b: kernels.moments(data, by_rows, root, t, *columns, a, b), X.shape[1], count)
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
@@ -232,12 +232,9 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
     """
     X, ones, scale = design
     m, d = X.shape[1], design.d
-    squares, products = np.empty(d), np.empty(d)
+    squares, products, double = np.empty(d), np.empty(d), np.asarray(y, np.float64)
     if isinstance(X, np.ndarray):
-        by_rows = bool(X.flags.c_contiguous)
-        data = X if by_rows else X.T
-        with workers(4 * X.shape[0] * m) as count:
-            spread(lambda a, b: kernels.moments(data, by_rows, y, squares, products, a, b), m, count)
+        _read(X, np.ones(len(y)), double, np.zeros(m), squares, products)
     else:
         products[:m] = X.T @ y
         squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
@@ -248,7 +245,6 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
     least, most, finite = kernels.lengths(squares, products, scales, column_norms, Xty)
     if not finite and isinstance(X, np.ndarray):
         check_finite(X, "X", names)
-    double = np.asarray(y, np.float64)
     square = float(np.vdot(double, double))  # in contrast to @, without a warning if it overflows
     y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
     if not (min(y_norm, least) > least_norm(X.dtype) and finite and most * y_norm < largest_of(X.dtype)):
