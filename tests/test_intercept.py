@@ -14,7 +14,7 @@ from refusals import refuses
 import sparselin as sl
 from sparselin import Problem
 from sparselin.linalg.elimination import centre
-from sparselin.problem.design import _missing
+from sparselin.problem.design import _missing, unit_variance
 from sparselin.spectral import SmoothedDifferentialEntropy
 
 ENTROPY = SmoothedDifferentialEntropy(1.0)
@@ -380,3 +380,18 @@ def test_standard_deviations_of_sparse_columns_are_exact_sums(mean, stored, rng)
         length = math.sqrt(sum(float(v) ** 2 * z**2 for v, z in zip(t, x, strict=True)))
         known = 8 * np.finfo(float).eps * (math.sqrt(60) + length / math.sqrt(square))
         assert scale[j] == pytest.approx(math.sqrt(total / square), rel=known)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_standard_deviations_of_dense_columns_whose_first_rows_mislead(order, dtype, rng):
+    """The first rows, which estimate the means, are far from the others, and have hardly any weight."""
+    X, weight = rng.normal(size=(403, 5)), rng.uniform(1, 2, 403)
+    X[:, 4] = 0.1
+    X[:70, :4], weight[:70] = 1e6, 1e-30
+    X = np.asarray(X, dtype, order=order)
+    scale = unit_variance(X, np.sqrt(weight), True, np.sqrt(weight))
+    X, weight = X.astype(np.longdouble), weight.astype(np.longdouble)
+    Z = X - weight @ X / weight.sum()
+    exact = np.sqrt(weight.sum() / (weight @ Z[:, :4] ** 2))
+    np.testing.assert_allclose(scale, [*exact.astype(float), 1], rtol=1e-13)

@@ -175,3 +175,58 @@ def test_norms_and_products_of_more_columns_than_a_strip(rng):
     problem = Problem(X, y)
     np.testing.assert_allclose(problem.column_norms, np.linalg.norm(X, axis=0), rtol=1e-14)
     np.testing.assert_allclose(problem.Xty, y @ X, atol=1e-13)
+
+
+@pytest.mark.parametrize("longest", [64, 4096])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_in_single_precision_keep_their_bound(rng, dtype, order, longest, monkeypatch):
+    monkeypatch.setattr(products, "_LONGEST", longest)
+    monkeypatch.setattr(products, "_SUMMED", 32)
+    X, V = rng.normal(size=(150, 40)) * 10.0 ** rng.integers(-3, 4, 40), rng.normal(size=(9, 150))
+    problem = Problem(
+        np.asarray(X, dtype, order=order), X[:, 3].astype(dtype), intercept=True, standardize=True
+    )
+    V /= np.linalg.norm(V, axis=1)[:, None]
+    some = products.AllProducts(problem, rough=True)
+    assert some.rough == (dtype == np.float64)
+    error = np.abs(some.of(V) - V @ problem.double_block(np.arange(41)))[:, :40] / problem.column_norms[:40]
+    assert 1e-9 < error.max() <= some.error < 1e-4
+    assert not products.AllProducts(
+        Problem(1e30 * X, X[:, 3]), rough=True
+    ).rough  # beyond the range of float32
+
+
+def test_a_path_does_not_depend_on_the_errors_of_products(rng, monkeypatch):
+    """The products have errors up to their bound, which is larger here, so that it leaves more columns open."""
+    X, y = ar1(120, 900, rng)
+    begin, of = products.AllProducts.__init__, products.AllProducts.of
+    paths = [sl.lasso_path(X, y, max_steps=steps) for steps in range(10, 40)]
+
+    def wider(self, problem, rough):
+        begin(self, problem, rough)
+        self.error *= 300
+
+    def wrong(self, V):
+        c = of(self, V)
+        return c + 0.9 * self.error * self.problem.column_norms * rng.choice([-1, 1], c.shape)
+
+    monkeypatch.setattr(products.AllProducts, "__init__", wider)
+    monkeypatch.setattr(products.AllProducts, "of", wrong)
+    monkeypatch.setattr(Homotopy, "knots", None)
+    for path in paths:
+        again = sl.lasso_path(X, y, max_steps=len(path.knots) - 1)
+        assert again.active == path.active
+        np.testing.assert_allclose(again.coef, path.coef, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("options", [{}, {"intercept": True, "standardize": True}])
+def test_tall_data_in_single_precision_are_not_converted(rng, order, options, monkeypatch):
+    X = np.asarray(rng.normal(size=(5000, 400)) + 1, np.float32, order=order)
+    y = (X[:, :9] @ rng.normal(size=9) + rng.normal(size=5000)).astype(np.float32)
+    path = sl.lasso_path(X.astype(float), y.astype(float), max_steps=40, **options)
+    monkeypatch.setattr(Problem, "in_double", None)
+    again = sl.lasso_path(X, y, max_steps=40, **options)
+    assert again.active == path.active
+    np.testing.assert_allclose(again.knots, path.knots, rtol=1e-5)
