@@ -198,7 +198,7 @@ def test_products_in_single_precision_keep_their_bound(rng, dtype, order, longes
 
 
 def test_a_path_does_not_depend_on_the_errors_of_products(rng, monkeypatch):
-    """The products have errors up to their bound, which is larger here, so that it leaves more columns open."""
+    """The products have errors up to their bound, which is larger here and leaves more columns open."""
     X, y = ar1(120, 900, rng)
     begin, of = products.AllProducts.__init__, products.AllProducts.of
     paths = [sl.lasso_path(X, y, max_steps=steps) for steps in range(10, 40)]

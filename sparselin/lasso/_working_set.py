@@ -42,6 +42,7 @@ _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns 
 _START = 128  # initial candidates of a path, or fewer for short paths: the columns with the largest |c|
 _ENTRIES = 6 * 10**6  # the most entries of the columns that are added at a time
 _SHORTEST, _LONGEST = 8, 128  # the limits of the number of points of a run
+_WIDE = 8192  # if there are more columns, longer runs at first are faster
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
 # smaller, paths would go to the slower `Homotopy` early.
@@ -93,9 +94,13 @@ class Guess:
         whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         # the number of points of the next run, and the most candidates that are added at a time
-        self.points, self.more = 16, min(_NEXT, steps + 8, max(16, _ENTRIES // problem.n))
+        self.points, self.more = (
+            64 if problem.d > _WIDE else 32,
+            min(_NEXT, steps + 8, max(16, _ENTRIES // problem.n)),
+        )
         self.sound = self.candidates.start()
         if whole:
+            self.points = 4 * _LONGEST
             return
         self.products = AllProducts(problem, rough=True)
         self.unit = product_error(problem.n, problem.errors.double_eps)
