@@ -168,7 +168,7 @@ class Guess:
         proved = int(first.min())
         if proved == accurate < m:
             return accurate
-        self.points = min(_LONGEST, 2 * self.points) if proved == m else min(self.points, 2 * proved)
+        self.points = min(_LONGEST, 3 * self.points) if proved == m else min(self.points, 2 * proved)
         self.points = max(_SHORTEST, self.points)
         if proved < m or continues:
             i = min(proved, m - 1)
