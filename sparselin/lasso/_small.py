@@ -10,6 +10,7 @@ import numpy as np
 
 from sparselin._kernels import homotopy as kernels
 from sparselin._kernels import small_lasso
+from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import product_error
@@ -75,7 +76,7 @@ def small_path(
 def _rows(problem: Problem) -> FloatArray:
     """Return Xᵀ (d, n), dense and in C order; it may be X itself."""
     X, ones, scale = problem.design
-    if not isinstance(X, np.ndarray):
+    if not is_dense(problem):
         return np.ascontiguousarray(problem.columns(np.arange(problem.d)).T)
     if problem.is_plain:
         return np.ascontiguousarray(X.T)
@@ -96,7 +97,7 @@ def solution_at(
     the path is followed again from its start. Returns None if rounding leaves the solution undecided.
     """
     d, t, dtype, index, excess = problem.d, len(S), problem.dtype, S, np.abs(problem.Xty)
-    simple = isinstance(problem.X, np.ndarray) and dtype == np.float64 and problem.is_plain
+    simple = is_dense(problem) and dtype == np.float64 and problem.is_plain
     until = kernels.Until(lam, 1000 + 4 * min(problem.n, d))
     trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
     y, r, many = problem.double_y, np.empty(problem.n), d - t
