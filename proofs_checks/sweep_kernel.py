@@ -43,7 +43,7 @@ def sweep(X, Y, k, verdict):
         the library is not certain of k picks.
     """
     for b in range(len(X)):
-        picks = select(X[b], Y[b], np.ones(X.shape[2]), _ROUNDING, k, False)
+        picks = select(X[b], Y[b], np.ones(X.shape[2]), _ROUNDING, k, None)
         verdict[b] = check(X[b], Y[b], picks, 1.0) if picks.size == k else UNDECIDED
 
 

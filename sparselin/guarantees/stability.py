@@ -158,7 +158,8 @@ def _orders(problem: Problem, halves: IndexArray, k: int, method: str, forced: I
     orders, m = np.full((len(halves), k), -1), halves.shape[1]
     alike = problem.is_plain and not problem.is_rounded and is_dense(problem) and can_screen(problem)
     if method != "lasso" and alike and not len(forced) and k <= m and m * problem.d <= SMALL:
-        data, by_length = (np.array(problem.X, order="C"), np.array(problem.y), problem.unit), method == "ols"
+        data = np.array(problem.X, order="C"), np.array(problem.y), problem.unit
+        by_length = True if method == "ols" else None
         with workers(2.0 * m * problem.d * k * len(halves)) as count:
             spread_chunks(
                 lambda a, b: select_rows(*data, halves[a:b], by_length, orders[a:b]), len(halves), 4, count
