@@ -1,9 +1,9 @@
 """A check of Theorem 3.3 on millions of small Gaussian designs: the LASSO activates every pick of OMP first.
 
-The kernel runs OMP. At each step it computes the explicit solution of the LASSO at λ*(S) and inside its
-window, and checks the KKT conditions on all columns (`sweep_kernel.py` has the proof). Designs are
-independent of each other and of the number of threads, because each design is drawn by the generator of its
-chunk, seeded by (seed, chunk).
+The picks are those of the compiled OMP of the library. At each step the kernel computes the explicit solution
+of the LASSO at λ*(S) and inside its window, and checks the KKT conditions on all columns (`sweep_kernel.py`
+has the proof). Designs are independent of each other and of the number of threads, because each design is
+drawn by the generator of its chunk, seeded by (seed, chunk).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from sparselin.validation import check_count
 
 # The number of designs per generator, and per array, which fits into the cache.
 CHUNK, BLOCK = 256, 16
-NO_DEFECT = (-1, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +80,7 @@ def sweep_gaussian(n: int, d: int, k: int, designs: int, seed: int = 0) -> Sweep
     def task(a: int, b: int) -> None:
         for X, Y in _blocks(n, d, seed, a // CHUNK):
             c = min(a + BLOCK, b)
-            kernels.sweep(X[: c - a], Y[: c - a], k, NO_DEFECT, verdict[a:c])
+            kernels.sweep(X[: c - a], Y[: c - a], k, verdict[a:c])
             a = c
             if a == b:
                 return
@@ -108,7 +107,6 @@ def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
     block, row = divmod(position, BLOCK)
     blocks = _blocks(n, d, check_count(seed, "seed", 0, math.inf), chunk)
     X, Y = next(itertools.islice(blocks, block, None))
-    kernels.normalize(X[row], np.empty(d))
     return Design(X[row].copy(), Y[row].copy())
 
 
@@ -118,7 +116,7 @@ def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
 
 
 def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Draw the designs of a chunk; yield X (BLOCK, n, d) and Y (BLOCK, n) of BLOCK designs at a time.
+    """Draw the designs of a chunk, with unit columns; yield blocks X (BLOCK, n, d) and Y (BLOCK, n).
 
     The same two arrays are yielded each time, with new values.
     """
@@ -127,6 +125,7 @@ def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray,
     X, Y = np.empty((BLOCK, n, d)), np.empty((BLOCK, n))
     for _ in range(CHUNK // BLOCK):
         rng.standard_normal(out=X)
+        X /= np.sqrt(np.einsum("bij,bij->bj", X, X))[:, None]
         rng.standard_normal(out=Y)
         yield X, Y
 

@@ -11,11 +11,13 @@ from proofs_checks.gaussian_sweep import sweep_design, sweep_gaussian
 SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
 
 
-def run_kernel(X, y, k, defect=experiment.NO_DEFECT):
-    """Return the verdict on one design."""
-    verdict = np.empty(1, np.intp)
-    kernels.sweep(X[None].copy(), y[None].copy(), k, defect, verdict)
-    return int(verdict[0])
+def with_runner_up(X, y, k, step):
+    """Return k picks of OMP that takes the column with the second largest |c_j| at one step."""
+    S = sl.omp(X, y, step + 1).support[:step]
+    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
+    c = np.abs(X.T @ r)
+    c[S] = 0
+    return sl.omp(X, y, k, forced=[*S, np.argsort(c)[-2]]).support
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
@@ -25,7 +27,7 @@ def test_first_entry_agrees(n, d, k):
         path = sl.omp(X, y, k)
         entries = [sl.first_entry(X, y, forced=path.support[:t]) for t in range(k)]
         assert all(entry.active == (pick,) for entry, pick in zip(entries, path.support, strict=True))
-        assert run_kernel(X, y, k) == kernels.VERIFIED
+        assert kernels.check(X, y, path.support, 1.0) == kernels.VERIFIED
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SIZES[:3])
@@ -34,8 +36,9 @@ def test_a_wrong_pick_is_a_violation(n, d, k):
     for index in range(50):
         X, y = sweep_design(n, d, index)
         step = index % k
-        assert run_kernel(X, y, k, (step, 1.0)) == kernels.VIOLATED
-        assert run_kernel(X, y, step + 1, (step, 1.0)) == kernels.VIOLATED
+        picks = with_runner_up(X, y, k, step)
+        assert kernels.check(X, y, picks, 1.0) == kernels.VIOLATED
+        assert kernels.check(X, y, picks[: step + 1], 1.0) == kernels.VIOLATED
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SIZES[:3])
@@ -43,8 +46,9 @@ def test_a_window_too_long_is_a_violation(n, d, k):
     """Half of a factor above two is past the first event."""
     for index in range(50):
         X, y = sweep_design(n, d, index)
-        assert run_kernel(X, y, k, (-1, 2.01)) == kernels.VIOLATED
-        assert run_kernel(X, y, k, (-1, 1.9)) == kernels.VERIFIED
+        picks = sl.omp(X, y, k).support
+        assert kernels.check(X, y, picks, 2.01) == kernels.VIOLATED
+        assert kernels.check(X, y, picks, 1.9) == kernels.VERIFIED
 
 
 def lasso_in_window(X, y, S, i, share):
@@ -128,9 +132,9 @@ def test_counts_add_up_and_designs_come_again(monkeypatch):
     """Over the ends of blocks and chunks; the kernel saw what `sweep_design` gives."""
     seen = {}
 
-    def spy(X, Y, k, defect, verdict):
+    def spy(X, Y, k, verdict):
         seen.update({float(y[0]): A.copy() for A, y in zip(X, Y, strict=True)})
-        genuine(X, Y, k, defect, verdict)
+        genuine(X, Y, k, verdict)
 
     genuine = kernels.sweep
     monkeypatch.setattr(kernels, "sweep", spy)
@@ -154,12 +158,11 @@ def plant(monkeypatch, index):
     genuine = kernels.sweep
     first = sweep_design(20, 30, index)[1][0]
     row = index % experiment.BLOCK
-    part = slice(row, row + 1)
 
-    def planted(X, Y, k, defect, verdict):
-        genuine(X, Y, k, defect, verdict)
+    def planted(X, Y, k, verdict):
+        genuine(X, Y, k, verdict)
         if row < len(Y) and Y[row, 0] == first:
-            genuine(X[part], Y[part], k, (2, 1.0), verdict[part])
+            verdict[row] = kernels.check(X[row], Y[row], with_runner_up(X[row], Y[row], k, 2), 1.0)
 
     monkeypatch.setattr(kernels, "sweep", planted)
 

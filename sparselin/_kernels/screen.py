@@ -172,7 +172,7 @@ class Levels(NamedTuple):
     floor: float
 
 
-class Growth(NamedTuple):
+class SelectedColumns(NamedTuple):
     """The arrays of a selection to which picks are added. Its columns S have the factorisation X_S = QR.
 
     Attributes

@@ -146,7 +146,7 @@ class Problem(_Fields):
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
         fields = _scale(X, y, root, intercept, standardize, names=names)
-        vars(self).update(fields, labels=numbers)
+        self.__dict__.update(fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Problem cannot be changed. Make a new one with another {name}")
@@ -155,7 +155,7 @@ class Problem(_Fields):
     def _of(cls, **fields: Any) -> Problem:
         """Make a problem with these fields, without any check."""
         problem = cls.__new__(cls)
-        vars(problem).update(fields)
+        problem.__dict__.update(fields)
         return problem
 
     @classmethod
@@ -403,7 +403,7 @@ class Problem(_Fields):
         """Return this problem in float64 with a design whose columns become float64 only when needed."""
         norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
         fields = {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
-        return self._of(**vars(self) | fields | {"unrounded": None})
+        return self._of(**self.__dict__ | fields | {"unrounded": None})
 
     def with_response(self, y: FloatArray) -> Problem:
         """Return the problem of the same columns and another response y (n,), multiplied by √weight."""

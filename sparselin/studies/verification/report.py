@@ -33,7 +33,7 @@ FLOW_COLUMNS = (
     ("> .05", "", "far", "{}"), ("last error", "error", "error", "{:.0e}"),
 )  # fmt: skip
 TEMPLATE = Path(__file__).with_name("report.html.j2")
-PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
+PACKAGES = ("numpy", "scipy", "numba", "clarabel")
 FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty", "errors"))
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 TOTALS |= {"lasso": None, "rate": None, "error": max}
