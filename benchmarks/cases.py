@@ -1,7 +1,5 @@
 """The rows of the table. To add a case, add an entry here; to add a peer, add a function to entrants.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ has the proof). Designs are independent of each other and of the number of threa
 drawn by the generator of its chunk, seeded by (seed, chunk).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -18,8 +18,6 @@ enters at λ*(S) = |c_i|, and i is the only feature that enters there, A(S) = {i
 and γ are passed on from step to step.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

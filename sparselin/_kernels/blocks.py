@@ -4,8 +4,6 @@ The score of a column is |c_j|·scale_j, where c = Xᵀr are the correlations wi
 scale_j = 1. OLS has the score |c_j|/‖P_S^⊥X_j‖, where P_S^⊥ projects off the selected columns.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

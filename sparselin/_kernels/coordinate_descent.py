@@ -4,8 +4,6 @@ The solver shares no code with the homotopy, OMP or the gradient descent. Its re
 certificates that are computed elsewhere.
 """
 
-from __future__ import annotations
-
 from sparselin._kernels import VECTORIZED, inner, kernel
 
 

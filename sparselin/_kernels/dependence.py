@@ -1,7 +1,5 @@
 """The test of whether a column is in the span of others: by error bounds or, if they fail, exactly."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

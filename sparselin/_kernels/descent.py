@@ -5,8 +5,6 @@ mask does not depend on the scale of w: then λ_w = 0, and ‖w‖ is constant. 
 descent keeps w ≥ 0.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ t_m = (n − λ + M·S_m)/(1 + mM²), the length is ‖b*‖ = max(0, max_m t_m)
 M². So t_m increases as long as u_{m+1} > M·t_m, and does not increase afterwards.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -20,8 +20,6 @@ The caller must decide everything that rounding leaves undecided: ties, nearly d
 is not large compared with the errors of c.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ makes a second pass if the first lost too much accuracy. `project` is for many s
 two passes, one row at a time.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """OMP and OLS on many small designs, each in one compiled call."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy as np
 from sparselin._kernels import inner, kernel
 from sparselin._kernels.linear_algebra import copy, dot
 from sparselin._kernels.products import moments
-from sparselin._kernels.screen import SelectedColumns, Levels, ScreenedDesign, SquareBounds, extend
+from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
 
 _LEAST, _MOST = 1e-200, 1e200  # squares of lengths in this range are accurate
 

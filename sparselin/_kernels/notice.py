@@ -5,8 +5,6 @@ stderr, which is a terminal, the output of a notebook's cell, or a log file. If 
 there is no message: logging.getLogger("sparselin").setLevel("WARNING") silences the messages.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import math

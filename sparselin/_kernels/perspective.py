@@ -3,8 +3,6 @@
 See `sparselin.guarantees._relaxation` for the problem, the bound and its rounding errors.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

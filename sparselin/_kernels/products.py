@@ -3,8 +3,6 @@
 The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

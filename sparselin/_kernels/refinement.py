@@ -6,8 +6,6 @@ computation with the machine epsilon eps² whose result is rounded to float64. T
 every operation is rounded as written. So the compiler may neither reorder sums nor contract products here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float64
 from numba.extending import intrinsic

@@ -1,7 +1,5 @@
 """A copy of a design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767, and its products."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ constant. One of these poles keeps its weight u_j², and the weight of the other
 chosen such that the model agrees with φ and φ′ at the current τ.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -16,8 +16,6 @@ stable. At the minimum w is ordered as x, so s_r is the largest entry of s, and 
 diag s − ssᵀ ⪰ s_r diag s (without entry r), and H is at least a constant times D/m.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TypeAlias
 

@@ -7,8 +7,6 @@ definite at every node. Therefore the following are equivalent: all C_S − θI 
 all principal submatrices of W[t] of at most k − t elements are positive definite.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ square of the size s(x), to which the error of z is proportional. The last row b
 `sparselin.guarantees.submodularity` for the errors.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

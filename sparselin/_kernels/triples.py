@@ -16,8 +16,6 @@ those by L_j, L_l and N at most 1. So L_j·f has an error of at most 36W, terms 
 A set is reported if L_j·f > −48W.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel

@@ -6,8 +6,6 @@ directions. The kernels return an outer and an inner truncation: the first holds
 one holds the second, if the errors of all numbers are within their bounds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparselin._kernels import kernel

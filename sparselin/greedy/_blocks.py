@@ -20,8 +20,6 @@ A guess need not be right, because it is checked. So it applies the selection ru
 columns, those of largest score (`Guesses`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

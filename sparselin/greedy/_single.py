@@ -96,7 +96,10 @@ class Screened(ByRule):
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        self._growth, self._squares = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out), None
+        self._growth, self._squares = (
+            kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out),
+            None,
+        )
         if by_length:
             squares = problem.column_norms[: len(out)] ** 2
             self._squares = kernels.SquareBounds(squares, squares.copy())

@@ -1,7 +1,5 @@
 """The candidates of the fast LASSO homotopy: a few columns of X, and a point on their LASSO path."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
