@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparselin._kernels.softmax_penalty import minimize_rows
 from sparselin.problem.errors import eps_of, largest_of
 from sparselin.results import FloatArray, PenaltyValue
-from sparselin.validation import check_count, check_finite, check_level, to_array, to_numeric
+from sparselin.validation import check_count, check_finite, check_real, to_array, to_numeric
 
 # The number of eps by which Σ q_i^{−1/2} may differ from 1. For a rounded softmax it differs by a few eps. If
 # this number were smaller, such a q would be refused; if larger, a q outside the domain would get a value.
@@ -145,9 +145,7 @@ def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, Float
     >>> value.round(4).tolist()
     [[8.0, 2.3711, 8.0], [2.3711, 0.0, 2.3711], [8.0, 2.3711, 8.0]]
     """
-    limit = check_level(limit, "limit")
-    if limit == 0:
-        raise ValueError("limit must be positive; got 0")
+    limit = check_real(limit, "limit", lambda value: value > 0, "positive")
     beta = np.linspace(-limit, limit, check_count(points, "points", 2))
     value = softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
     return beta, beta.copy(), value

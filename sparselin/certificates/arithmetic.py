@@ -107,10 +107,8 @@ class Rounded:
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
         p, q = (int(np.frexp(np.abs(v).max())[1]) for v in (X, y))
         self.X, self.y = np.ldexp(X, -p), _Ball(np.ldexp(y, -q), np.zeros(len(y)))
-        self.squares = _Ball(np.ones(X.shape[1]), np.zeros(X.shape[1]))
+        self.squares = self.square_lengths() if normalized else _ones(X.shape[1])
         self.stated = np.asarray(X.any(axis=0) | (not normalized))
-        if normalized:
-            self.squares = self.square_lengths()
         self.x_unit = Fraction(2) ** -p
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(2) ** -q, normalized)
 
@@ -120,8 +118,7 @@ class Rounded:
         They are the products of X∘X, the matrix of squared entries, with a vector of ones. Multiplying by one
         makes no rounding error, so the error bound of `product` covers the rounding of X∘X instead.
         """
-        n = len(self.X)
-        return self.product((self.X**2).T, _Ball(np.ones(n), np.zeros(n)))
+        return self.product((self.X**2).T, _ones(len(self.X)))
 
     def vector(self, values: Iterable[Fraction | int]) -> _Ball:
         mid = np.array([float(v) for v in values], np.float64)
@@ -174,6 +171,10 @@ class _Ball:
 
     def __getitem__(self, J: Any) -> _Ball:
         return _Ball(self.mid[J], self.rad[J])
+
+
+def _ones(n: int) -> _Ball:
+    return _Ball(np.ones(n), np.zeros(n))
 
 
 def _integers(values: FloatArray) -> tuple[NDArray[np.object_], int]:

@@ -147,7 +147,7 @@ class SequentialAttention:
         self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
         self.masked_network.to(first.device if device is None else training.as_device(device))
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
-        self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
+        self._layer: Any = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
         self._loss = training.as_loss(loss)
         self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
@@ -256,12 +256,8 @@ class SequentialAttention:
         try:
             with self._training():
                 self._end_phases()
-                stream = iter(batches)
-                while not self.done and self._status is None:
-                    try:
-                        batch = next(stream)
-                    except StopIteration:
-                        break
+                rest = iter(batches)
+                while not self.done and self._status is None and (batch := next(rest, rest)) is not rest:
                     self._advance(batch)
         except KeyboardInterrupt:
             self._status = Status.STOPPED
@@ -300,7 +296,6 @@ class SequentialAttention:
 
     def _regularizer(self) -> Tensor:
         """Return the penalty of the unselected units."""
-        assert self._layer is not None
         return 0.5 * self._lam * squares(self.mask, self._layer)
 
     def _end_phases(self) -> None:

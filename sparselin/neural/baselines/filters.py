@@ -9,7 +9,7 @@ import torch
 
 from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.results import FeatureRanking
-from sparselin.validation import check_count
+from sparselin.validation import check_count, needs
 
 
 @baseline("random")
@@ -93,11 +93,10 @@ def mrmr(data: PreparedData, *, variant: str = "FCQ", rng: Any = 0) -> FeatureRa
     """
     if data.weight is not None:
         raise ValueError("sample_weight must be None for mrmr: feature-engine's MRMR has no weights")
-    try:
-        import pandas as pd
+    with needs("feature_engine", "mrmr needs feature-engine: pip install feature-engine"):
         from feature_engine.selection import MRMR
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"mrmr needs {error.name}: pip install feature-engine") from None
+    import pandas as pd  # feature-engine needs it too
+
     m = len(data.kept)
     if not data.classification and data.q > 1:
         raise ValueError(f"y must be a vector for mrmr; got {data.q} columns")
