@@ -154,22 +154,16 @@ def from_file(origin: str) -> Ensemble:
     """
     path, _, name = origin.rpartition(":")
     _function.cache_clear()
-    family = _InFile(str(Path(path).resolve()), name)
-    words = " ".join((getattr(_function(family.path, name), "__doc__", None) or "").split("\n\n")[0].split())
+    whole = str(Path(path).resolve())
+    family = functools.partial(_draw_by_file, whole, name)  # it can be pickled: each process loads the file
+    words = " ".join((getattr(_function(whole, name), "__doc__", None) or "").split("\n\n")[0].split())
     words = words or "a function without a docstring"
     return of_random_size(f"{Path(path).name}:{name}", words, family, unit_columns=False, origin=origin)
 
 
-@dataclasses.dataclass(frozen=True)
-class _InFile:
-    """A function in a file, which draws designs. It can be pickled, because each process loads the file."""
-
-    path: str
-    name: str
-
-    def __call__(self, n: int, d: int, rng: np.random.Generator) -> Pair:
-        pair: Pair = _function(self.path, self.name)(n, d, rng)
-        return pair
+def _draw_by_file(path: str, name: str, n: int, d: int, rng: np.random.Generator) -> Pair:
+    """Draw a design by a function in a file."""
+    return _function(path, name)(n, d, rng)  # type: ignore[no-any-return]
 
 
 @functools.cache

@@ -6,6 +6,7 @@ add its depth to the error, and take up to 1.7 times as long if chunks are short
 
 import abc
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +49,7 @@ def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options
         partial, number = saved.parts[0][1], saved.chunks
         chunks = source.chunks(number)
     else:
-        chunks = _prepend(first, chunks)
+        chunks = itertools.chain(iter([first]), chunks)  # an exhausted list iterator keeps no chunk alive
     del first
     chain = _Chain(form, options, source.identity, source.rows, number)
     chain.partial = partial
@@ -97,8 +98,7 @@ class Pass(abc.ABC):
     def save(self) -> None:
         """Write the checkpoint, if there is one and it is not up to date."""
         if self.options.checkpoint is not None and self.number > self.saved:
-            saved = Saved(self.number, self.snapshot())
-            save(self.options.checkpoint, saved, self.form, self.identity)
+            save(self.options.checkpoint, Saved(self.number, self.snapshot()), self.form, self.identity)
             self.saved = self.number
 
     def bad(self, where: str, why: str) -> BadChunk:
@@ -171,12 +171,6 @@ def _first(chunks: Iterator[Any], skips: bool) -> tuple[RawChunk, int, list[str]
             if not skips:
                 raise BadChunk(len(why), raw.where, str(error)) from None
             why.append(_with_place(raw.where, str(error)))
-
-
-def _prepend(first: RawChunk, chunks: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    del first
-    yield from chunks
 
 
 def _with_place(where: str, why: str) -> str:

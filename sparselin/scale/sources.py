@@ -89,20 +89,10 @@ def open_source(source: Any, reading: ReadOptions) -> Source:
             "source must be an iterable of chunks, an array, the path of a .parquet file, a LazyFrame, a "
             f"DuckDB relation or a Dask collection; got {type(source).__name__}"
         )
-    return _iterable(source)
-
-
-def _iterable(source: Iterable[Any]) -> Source:
-    """Return the source of an iterable.
-
-    It is read once, in the thread of the caller, because it may be a generator.
-    """
-    numbered = enumerate(source)
+    numbered = enumerate(source)  # read once, in the thread of the caller: it may be a generator
 
     def chunks(start: int) -> Iterator[RawChunk]:
-        for number, raw in numbered:
-            if number >= start:
-                yield RawChunk("", raw)
+        return (RawChunk("", raw) for number, raw in numbered if number >= start)
 
     return Source(chunks, None, False, "an iterable")
 

@@ -11,6 +11,7 @@ holds the whole graph at once (https://github.com/dask/dask/issues/3419: 25 GB f
 exchange only triangular factors.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -165,11 +166,8 @@ class _LocalExecutor:
         leaf = read_leaf(raw, vectors, number, form)
         return summarize(leaf), leaf.partial
 
-    def merge(self, a: Any, b: Any, form: Form) -> Partial:
-        return merge_parts(a, b, form)
-
-    def result(self, part: Any) -> Partial:
-        return partial_of(part)
+    merge = staticmethod(merge_parts)
+    result = staticmethod(partial_of)
 
 
 class _DistributedExecutor:
@@ -208,12 +206,9 @@ class _DistributedExecutor:
 
 
 def _executor() -> Any:
-    module = sys.modules.get("distributed")
-    if module is not None:
-        try:
-            return _DistributedExecutor(module.get_client())
-        except ValueError:  # there is no client
-            pass
+    if "distributed" in sys.modules:
+        with contextlib.suppress(ValueError):  # there is no client
+            return _DistributedExecutor(sys.modules["distributed"].get_client())
     return _LocalExecutor()
 
 
