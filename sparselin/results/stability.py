@@ -62,12 +62,9 @@ class StabilitySelection(Named):
     @property
     def simultaneous(self) -> FloatArray:
         """Π̃ (k, d): the share of the B pairs with feature j in the first t of both paths, in row t − 1."""
-        at, features = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        for first, second in self.paths:
-            both, i, j = np.intersect1d(first[first >= 0], second[second >= 0], return_indices=True)
-            at.append(np.maximum(i, j))
-            features.append(both)
-        return self._shares(np.concatenate(at), np.concatenate(features), self.pairs)
+        first, second = self.paths[:, 0, :, None], self.paths[:, 1, None]
+        pair, i, j = np.nonzero((first == second) & (first >= 0))
+        return self._shares(np.maximum(i, j), self.paths[pair, 0, i], self.pairs)
 
     def _shares(self, places: IndexArray, features: IndexArray, total: int) -> FloatArray:
         counts = np.zeros((self.k, self.n_features))
