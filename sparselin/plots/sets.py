@@ -28,8 +28,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     [0.9, 0.1]
     """
     t = len(result.support)
-    regularized = result.diversity != 0
-    words = r"$R^2(S) + \nu f(S)$" if regularized else "$R^2(S)$"
+    words = r"$R^2(S) + \nu f(S)$" if result.diversity else "$R^2(S)$"
     ax = style.picture(ax, words, "", figsize=(7.6, style.height(t) + 0.3))
     if not t:
         return style.note(ax, f"No feature is selected: {result.status.message}.")
