@@ -108,8 +108,7 @@ def equicorrelated(n: int, d: int, rng: Generator, *, rho: float = 0.5) -> Float
     """
     rho = check_real(rho, "rho", lambda value: 0 <= value < 1, "in [0, 1)")
     common = rng.standard_normal((n, 1))
-    X = np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d))
-    return unit(X)
+    return unit(np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d)))
 
 
 @_family("generic")
@@ -139,8 +138,7 @@ def partial_dft(n: int, d: int, rng: Generator, *, oversampling: float = 4.0) ->
     array([1. , 0.6, 0. ])
     """
     oversampling = check_real(oversampling, "oversampling", lambda value: value >= 1, "at least 1")
-    X = np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1)))
-    return unit(X)
+    return unit(np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1))))
 
 
 @_family("tying")

@@ -43,20 +43,15 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
     runner_up = (1 - path.margin.astype(float)) * lam
     size = 7 if steps <= 40 else 4
-    for some, marker, colour, label in (
-        (~tied & ~forced, "o", BLUE, "pick"),
-        (tied, "D", ORANGE, "pick, tied"),
-    ):
-        if some.any():
-            ax.plot(lam[some], at[some], marker, color=colour, markersize=size, label=label)
-    second = ~forced & ~tied
-    if second.any():
-        ax.plot(runner_up[second], at[second], "|", color=GREY, markersize=1.7 * size, markeredgewidth=2,
-                label="runner-up")  # fmt: skip
-    _from_zero_or_log(ax, lam[~forced], runner_up[second])
+    alone = ~forced & ~tied
+    style.marks(ax, lam, at, alone, "o", color=BLUE, markersize=size, label="pick")
+    style.marks(ax, lam, at, tied, "D", color=ORANGE, markersize=size, label="pick, tied")
+    bar = {"color": GREY, "markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
+    style.marks(ax, runner_up, at, alone, "|", **bar)
+    _from_zero_or_log(ax, lam[~forced], runner_up[alone])
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # a logarithmic axis has no 0
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
-    for t in np.flatnonzero(second).tolist() if steps <= _WRITTEN else ():
+    for t in np.flatnonzero(alone).tolist() if steps <= _WRITTEN else ():
         style.write_near(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
     style.rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():

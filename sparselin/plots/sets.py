@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sparselin import results
@@ -30,8 +28,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     [0.9, 0.1]
     """
     t = len(result.support)
-    regularized = result.diversity != 0
-    words = r"$R^2(S) + \nu f(S)$" if regularized else "$R^2(S)$"
+    words = r"$R^2(S) + \nu f(S)$" if result.diversity else "$R^2(S)$"
     ax = style.picture(ax, words, "", figsize=(7.6, style.height(t) + 0.3))
     if not t:
         return style.note(ax, f"No feature is selected: {result.status.message}.")
@@ -149,9 +146,8 @@ def nu_choice(choice: results.NuChoice, *, ax: Axes | None = None) -> Axes:
         ax.set_xlim(float(tried.min()), 1.04 * float(tried.max()))
     ax.plot(tried, r2, "-", color=BLUE, linewidth=1, zorder=1, label="_line")
     for some, face, label in ((r2 >= level, BLUE, "at least the LASSO's"), (r2 < level, "white", "below")):
-        if some.any():
-            ax.plot(tried[some], r2[some], "o", color=BLUE, markerfacecolor=face, markersize=6, label=label,
-                    clip_on=False)  # fmt: skip
+        look = {"color": BLUE, "markerfacecolor": face, "markersize": 6, "clip_on": False}
+        style.marks(ax, tried, r2, some, "o", label=label, **look)
     for value, compared, words in (
         (choice.r2_lasso, not choice.refitted, "LASSO"),
         (choice.r2_refitted, choice.refitted, "LASSO, refitted"),
@@ -175,13 +171,9 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
     J = nonzero[style.largest(np.abs(coef[nonzero]))]
     at, inside = np.arange(len(J)), np.isin(J, filled)
     ax.hlines(at, 0, coef[J], color=GREY, linewidth=1)
-    for some, marker, colour, face, label in (
-        (inside, "o", BLUE, BLUE, words[0]),
-        (~inside, "s", ORANGE, "white", words[1]),
-    ):
-        if some.any():
-            look: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 7}
-            ax.plot(coef[J][some], at[some], marker, label=label, **look)
+    style.marks(ax, coef[J], at, inside, "o", color=BLUE, markersize=7, label=words[0])
+    hollow = {"color": ORANGE, "markerfacecolor": "white", "markersize": 7}
+    style.marks(ax, coef[J], at, ~inside, "s", label=words[1], **hollow)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.margins(x=0.08)
     style.rows(ax, [style.name(names, int(j)) for j in J])

@@ -154,6 +154,12 @@ def write_near(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, i
     ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": POINTS} | look)
 
 
+def marks(ax: Axes, x: FloatArray, y: ArrayLike, some: Any, marker: str, **look: Any) -> None:
+    """Draw the points (x, y) of a mask, or of a list of indices, if there are any."""
+    if len(x[some]):
+        ax.plot(x[some], np.asarray(y)[some], marker, **look)
+
+
 def handles_of(*drawn: Axes) -> dict[str, Any]:
     """Return label ↦ line of the legends of some axes, one line for each label."""
     return {label: line for ax in drawn for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

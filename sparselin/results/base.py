@@ -266,6 +266,12 @@ def dense(inner: FloatArray, features: IndexArray, d: int) -> FloatArray:
     return whole
 
 
+def check_step(t: int, most: int, what: str = "steps") -> None:
+    """Raise ValueError unless 0 ≤ t ≤ `most`, the number of steps of a path (or of `what`)."""
+    if not 0 <= t <= most:
+        raise ValueError(f"t must lie in 0..{most}, the number of {what}; got {t}")
+
+
 def check_places(given: ArrayLike, name: str, low: float, high: float, bounds: str) -> FloatArray:
     """Check that a number or vector lies in [low, high], the range of a path, and convert it to float64.
 

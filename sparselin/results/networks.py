@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, Supported, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, Supported, check_step, result
 from sparselin.results.display import Column, Table, list_names, number
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -266,8 +266,7 @@ class AttentionPath(Named):
 
     def features_at(self, t: int) -> IndexArray:
         """Return the features of the first t units. Raises ValueError unless 0 ≤ t ≤ len(order)."""
-        if not 0 <= t <= len(self):
-            raise ValueError(f"t must lie in 0..{len(self)}, the number of selected units; got {t}")
+        check_step(t, len(self), "selected units")
         return np.concatenate([np.zeros(0, np.intp), *map(self._members, self.order[:t])])
 
     def _members(self, unit: int) -> IndexArray:

@@ -35,7 +35,7 @@ class Steps(base.Supported, FittedPath):
 
     def coef_at(self, t: int) -> FloatArray:
         """Return the coefficients (t,) on the first t features; ValueError unless 0 ≤ t ≤ len(support)."""
-        self._check_step(t)
+        base.check_step(t, len(self))
         return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
 
     def intercept_at(self, t: int) -> float:
@@ -46,12 +46,8 @@ class Steps(base.Supported, FittedPath):
         >>> round(path.intercept_at(0), 12), round(path.intercept_at(1), 12)
         (5.0, 1.0)
         """
-        self._check_step(t)
+        base.check_step(t, len(self))
         return float(self.intercept_path[t])
-
-    def _check_step(self, t: int) -> None:
-        if not 0 <= t <= len(self.support):
-            raise ValueError(f"t must lie in 0..{len(self.support)}, the number of steps; got {t}")
 
     def dense_coef(self) -> FloatArray:
         """Return the final coefficients as a vector (d,), zero off the support."""
@@ -138,9 +134,7 @@ class SelectionPath(Steps, base.WithSquares):
         Raises ValueError if X has another shape or lacks such a column, if t is out of range, or if a column
         of S holds NaN or infinity.
         """
-        t = len(self) if t is None else t
-        coef = self.coef_at(t)
-        return base.combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
+        return _predict(self, X, t)
 
     def _headline(self) -> str:
         return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"
@@ -227,9 +221,7 @@ class GeneralizedPath(Steps):
         Raises ValueError if X has another shape or lacks such a column, if t is out of range, or if a column
         of S holds NaN or infinity.
         """
-        t = len(self) if t is None else t
-        coef = self.coef_at(t)
-        return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
+        return _predict(self, X, t)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
         """Predict the means μ (m,) of y: the probabilities of `classes[1]` (logistic), or e^η (Poisson).
@@ -251,6 +243,13 @@ class GeneralizedPath(Steps):
         notes = self.fit.notes(self.intercept, float(self.deviance[0]))
         notes += [note_on_end(self, self.name_of(j), np.array([j])) for j in self.unfitted]
         return Table(columns, (*notes, self.status.line))
+
+
+def _predict(path: Any, X: Any, t: int | None) -> FloatArray:
+    """Return intercept + X_S·coef of the model after t steps of a path, by default after all."""
+    t = len(path) if t is None else t
+    coef = path.coef_at(t)
+    return combine(X, path.support[: len(coef)], coef, path.intercept_path[t], path.n_features, path.names)
 
 
 def means(eta: FloatArray, loss: str) -> FloatArray:
@@ -349,8 +348,7 @@ class GroupPath(base.WithSquares):
 
     def features_at(self, t: int) -> IndexArray:
         """Return the columns of the first t groups, 0 ≤ t ≤ len(order)."""
-        if not 0 <= t <= len(self):
-            raise ValueError(f"t must lie in 0..{len(self)}, the number of steps; got {t}")
+        base.check_step(t, len(self))
         return self.support[: self.sizes[t]]
 
     def coef_at(self, t: int) -> FloatArray:
@@ -372,9 +370,7 @@ class GroupPath(base.WithSquares):
         ValueError if X has another shape or other columns, if t is out of range, or if a column of these
         groups holds NaN or infinity.
         """
-        t = len(self) if t is None else t
-        coef, intercept = self.coef_at(t), self.intercept_path[t]
-        return combine(X, self.features_at(t), coef, intercept, self.n_features, self.names)
+        return _predict(self, X, t)
 
     def _headline(self) -> str:
         loss, share = ("", "R²") if self.loss == "squared" else (f"{self.loss}, ", "D²")

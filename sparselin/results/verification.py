@@ -61,11 +61,8 @@ class TheoremCheck(Result):
         return self.verdict == "agrees"
 
     def _headline(self) -> str:
-        counts = [
-            f"{self.verdicts.count(verdict)} {word}"
-            for verdict, word in (("agrees", "agree"), ("violates", "violate"), ("undecided", "undecided"))
-            if self.verdicts.count(verdict) or verdict == "agrees"
-        ]
+        words, found = {"agrees": "agree", "violates": "violate", "undecided": "undecided"}, self.verdicts
+        counts = [f"{found.count(v)} {word}" for v, word in words.items() if v in ("agrees", *found)]
         wrong = "" if self.supports == "agrees" else f", the supports: {self.supports}"
         return f"{len(self.verdicts)} steps, {', '.join(counts)}{wrong}"
 
@@ -74,7 +71,7 @@ class TheoremCheck(Result):
         features: list[Any] = [int(j) for j in self.path.support[:m]]
         names = [self.path.name_of(j) for j in features]
         lacking = m - len(features)
-        why = ["; ".join(f"{check}: {reason}" for check, reason in found) for found in self.reasons]
+        why = [[f"{check}: {reason}" for check, reason in found] for found in self.reasons]
         columns = (
             Column("step", "step", np.arange(1, m + 1)),
             Column("feature", None, np.array([*features, *[-1] * lacking], np.intp)),
@@ -84,14 +81,10 @@ class TheoremCheck(Result):
             Column("n_active", "|A(S)|", self.n_active),
             Column("window", "λ₂/λ*", self.window, 3),
             Column("verdict", "verdict", list(self.verdicts)),
-            Column("why", None, why),
+            Column("why", None, list(map("; ".join, why))),
         )
         notes = [f"Sequential LASSO: {self.path.status.name}, {self.path.status.message}"]
-        notes += [
-            f"step {t + 1}, {check}: {reason}"
-            for t, found in enumerate(self.reasons)
-            for check, reason in found
-        ]
+        notes += [f"step {step}, {reason}" for step, found in enumerate(why, 1) for reason in found]
         if self.supports_reason:
             notes.append(f"supports: {self.supports}: {self.supports_reason}")
         return Table(columns, tuple(notes))

@@ -3,7 +3,6 @@
 A checkpoint is written to a temporary file, which then replaces the old checkpoint.
 """
 
-import dataclasses
 import json
 import os
 import uuid
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin.results import FloatArray
 from sparselin.scale import factor
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial
@@ -48,8 +48,8 @@ def save(path: Path, saved: Saved, form: Form, identity: str) -> None:
         arrays[f"R{i}"] = partial.R
         if partial.held is not None:
             arrays[f"held{i}"] = partial.held
-        fields = {f.name: getattr(partial, f.name) for f in dataclasses.fields(partial)}
-        parts.append({"height": height, **{k: v for k, v in fields.items() if k not in ("R", "held")}})
+        fields = {k: v for k, v in vars(partial).items() if k not in ("R", "held")}
+        parts.append({"height": height, **fields})
     head = {"format": _FORMAT, "chunks": saved.chunks, "form": form, "identity": identity, "parts": parts}
     other = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
@@ -98,16 +98,14 @@ def _partial(i: int, fields: dict[str, Any], arrays: dict[str, Any]) -> tuple[in
     fields["slots"] = tuple(map(tuple, fields["slots"]))
     fields["skipped"] = tuple(map(tuple, fields["skipped"]))
     held = arrays.get(f"held{i}")
-    return height, Partial(R=_align(arrays[f"R{i}"]), held=None if held is None else _align(held), **fields)
+    return height, Partial(R=_factor(arrays[f"R{i}"]), held=None if held is None else _factor(held), **fields)
 
 
-def _align(array: np.ndarray) -> Any:
-    """Return a copy of a factor in the memory layout that LAPACK needs."""
-    if array.dtype != np.float64:
-        raise ValueError(f"an array must hold float64; got {array.dtype}")
-    R = factor.zeros(len(array))
-    R[:] = array
-    return R
+def _factor(array: np.ndarray) -> FloatArray:
+    """Return a copy of a factor in the memory layout that LAPACK needs; ValueError if it is no factor."""
+    if array.dtype != np.float64 or array.shape != (len(array), len(array)):
+        raise ValueError(f"a factor must be a square matrix of float64; got {array.dtype}, {array.shape}")
+    return factor.align(array)
 
 
 def _to_json(value: Any) -> Any:

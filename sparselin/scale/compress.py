@@ -148,5 +148,4 @@ def _column_names(columns: list[int | str] | None, y: Any, weights: Any) -> list
     """Return the names of the columns to read; None if `columns` is None or has indices."""
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
-    names = [str(c) for c in columns]
-    return list(dict.fromkeys([*names, *(c for c in (y, weights) if isinstance(c, str))]))
+    return list(dict.fromkeys(c for c in (*columns, y, weights) if isinstance(c, str)))

@@ -64,6 +64,13 @@ def zeros(size: int) -> FloatArray:
     return R
 
 
+def align(array: FloatArray) -> FloatArray:
+    """Return a copy of a matrix in the memory layout of `empty`, which LAPACK needs."""
+    copy = empty(*array.shape)
+    copy[:] = array
+    return copy
+
+
 @functools.cache
 def _tpqrt() -> Callable[..., None]:
     """Return SciPy's dtpqrt. It runs without the GIL, so that a thread can read the next chunk meanwhile."""

@@ -233,11 +233,9 @@ class Form(NamedTuple):
         There is one pair for each maximal sequence of numeric features that are neighbours, in the same
         order, in the chunk and in the factor.
         """
-        at = int(self.intercept)
-        pairs = [(j, at + i) for i, j in enumerate(self.numbers)]
-        grouped = itertools.groupby(pairs, lambda pair: pair[1] - pair[0])
-        found = [list(group) for _, group in grouped]
-        return [(slice(g[0][0], g[-1][0] + 1), slice(g[0][1], g[-1][1] + 1)) for g in found]
+        pairs = enumerate(self.numbers, int(self.intercept))  # places in the factor and in the chunk
+        found = [list(group) for _, group in itertools.groupby(pairs, lambda pair: pair[0] - pair[1])]
+        return [(slice(g[0][1], g[-1][1] + 1), slice(g[0][0], g[-1][0] + 1)) for g in found]
 
 
 def form_of(

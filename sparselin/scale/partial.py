@@ -78,8 +78,8 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
             B = blocks.take(start, start + folder.rows)
             if held is not None:
                 out = (np.arange(start, start + len(B)) + number) % form.held_out == form.held_out - 1
-                folder.fold(held, _rows(B, out))
-                B = _rows(B, ~out)
+                folder.fold(held, factor.align(B[out]))
+                B = factor.align(B[~out])
             kept, steps = kept + len(B), steps + 1
             folder.fold(R, B)
     folder.finish(R)
@@ -154,12 +154,6 @@ def widen(R: FloatArray, count: int) -> FloatArray:
     at = [*range(len(R) - 1), size - 1]
     W[np.ix_(at, at)] = R
     return W
-
-
-def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
-    part = factor.empty(int(mask.sum()), B.shape[1])
-    part[:] = B[mask]
-    return part
 
 
 class _Blocks:

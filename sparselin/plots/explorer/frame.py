@@ -12,6 +12,7 @@ from sparselin.lasso.flow import gradient_flow
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
+from sparselin.plots.geometry.labels import braces
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, outlines, scene, tied_faces
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -152,10 +153,9 @@ def _normal(side: PolytopeFace) -> FloatArray:
 
 def _region(corners: list[FloatArray], sides: list[PolytopeFace]) -> Frame:
     """Describe a region of y for the page: its corners, and the signs of β that its faces determine."""
-    pairs = [side.owners[0] for side in sides]
     return {
         "corners": np.array(corners).tolist(),
-        "features": [j for j, _ in pairs],
+        "features": [side.features[0] for side in sides],
         "words": " and ".join(" or ".join(_sign_of(*owner) for owner in side.owners) for side in sides),
     }
 
@@ -181,18 +181,14 @@ def _picks(state: State, method: Any) -> Frame:
     }
 
 
-def _braces(J: tuple[int, ...]) -> str:
-    """Return J as the text of a set, in braces."""
-    return f"{{{', '.join(map(str, J))}}}"
-
-
 def _words(view: Scene) -> str:
     """Return one or two sentences about the state, which the page shows and a screen reader reads."""
     entry = view.entry
-    S = f"S = {_braces(view.S)}: " if view.S else ""
+    S = f"S = {braces(None, view.S, MOST)}: " if view.S else ""
     if entry.lam_star == 0:
         return f"{S}λ* = 0, and no feature enters: {_NOTHING.get(entry.status, entry.status.name)}."
-    text = f"{S}λ* = {entry.lam_star:.4g}, T = {_braces(entry.tied)}, A(S) = {_braces(entry.active)}. "
+    T, A = (braces(None, J, MOST) for J in (entry.tied, entry.active))
+    text = f"{S}λ* = {entry.lam_star:.4g}, T = {T}, A(S) = {A}. "
     if not view.touched:  # λ ≥ λ* to rounding
         return text + f"At λ = {view.lam:.4g} no feature has entered: u = {'P_S^⊥y' if view.S else 'y'}."
     signs = [_sign_of(j, 1 if view.coef[j] > 0 else -1) for j in view.touched]

@@ -17,11 +17,8 @@ class Preset(NamedTuple):
     answer: str
 
 
-with (Path(__file__).parent / "presets.toml").open("rb") as _file:
-    PRESETS = {
-        name: Preset(state=of_address(entry.pop("state")), **entry)
-        for name, entry in tomllib.load(_file).items()
-    }
+_ENTRIES = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+PRESETS = {name: Preset(state=of_address(entry.pop("state")), **entry) for name, entry in _ENTRIES.items()}
 
 
 def state_of(query: str) -> State:

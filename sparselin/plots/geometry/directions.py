@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,14 +56,10 @@ def around_y(
     columns = np.flatnonzero(problem.column_norms)
     ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
     others = [j for j in columns if j not in {*picks, *best}]
-    for indices, colour, marker, label, size in (
-        (best, GREEN, "s", "best subset", 11),
-        (picks, RED, "o", "greedy, in order", 6),
-        (others, GREY, "x", "others", 6),
-    ):
-        if indices:
-            look: dict[str, Any] = {"color": colour, "markersize": size, "label": label, "clip_on": False}
-            ax.plot(azimuth[indices], angle[indices], marker, **look)
+    draw = functools.partial(style.marks, ax, azimuth, angle, clip_on=False)
+    draw(best, "s", color=GREEN, markersize=11, label="best subset")
+    draw(picks, "o", color=RED, markersize=6, label="greedy, in order")
+    draw(others, "x", color=GREY, markersize=6, label="others")
     for j in columns if problem.d <= _NUMBERED else ():
         style.write_near(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
     for step, pick in enumerate(picks):

@@ -17,8 +17,7 @@ _FULL = 50.0  # the cost of covering another label, or of leaving the picture
 
 def look(j: int) -> dict[str, Any]:
     """Return the colour and the dashes of feature j: `style.look` without the marker."""
-    style = _look(j)
-    return {"color": style["color"], "linestyle": style["linestyle"]}
+    return {name: value for name, value in _look(j).items() if name != "marker"}
 
 
 def arrow(ax: Any, start: Any, end: Any, **style: Any) -> None:
@@ -48,10 +47,10 @@ def several(names: Names, J: Sequence[int], sign: float = 1) -> str:
     return ", ".join(column(names, j, sign) for j in J[:3]) + more
 
 
-def braces(names: Names, J: Sequence[int]) -> str:
-    """Return J as a set of names, or of indices if there are no names."""
-    shown = [str(j) if names is None else name(names, j) for j in J[:4]]
-    return "{" + ", ".join(shown + ["…"] * (len(J) > 4)) + "}"
+def braces(names: Names, J: Sequence[int], most: int = 4) -> str:
+    """Return J, or its first `most` features, as a set of names, or of indices if there are no names."""
+    shown = [str(j) if names is None else name(names, j) for j in J[:most]]
+    return "{" + ", ".join(shown + ["…"] * (len(J) > most)) + "}"
 
 
 def key(ax: Any, tied: bool = True) -> None:

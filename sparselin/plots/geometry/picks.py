@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -70,10 +71,8 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
         raise ValueError("X must have a column outside the span of S, otherwise there is nothing to pick")
     star = None if y is None else problem.y.astype(float) / problem.y_norm
     if problem.n == 2:
-        drawn: Axes = _circle(problem, columns, J, scored, star, ax)
-    else:
-        drawn = _maps(problem, columns, scored, star, ax)
-    return drawn
+        return _circle(problem, columns, J, scored, star, ax)  # type: ignore[no-any-return]
+    return _maps(problem, columns, scored, star, ax)
 
 
 def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -106,16 +105,12 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
     turns = np.unique(np.mod(np.arctan2(normals[0], -normals[1]), np.pi))
     turns = turns[np.append(True, np.diff(turns) > _TOL)]
     ends = np.append(turns[1:], turns[0] + np.pi)
-    found: list[tuple[float, float, list[int]]] = []
-    for start, end in zip(turns.tolist(), ends.tolist(), strict=True):
-        if end - start <= _TOL:
-            continue
-        middle = (start + end) / 2
-        picks = largest_at(W, np.array([math.cos(middle), math.sin(middle)]))
-        if found and found[-1][2] == picks:
-            found[-1] = (found[-1][0], end, picks)
-        else:
-            found.append((start, end, picks))
+    middles = (turns + ends) / 2
+    picks = [largest_at(W, y) for y in np.column_stack([np.cos(middles), np.sin(middles)])]
+    every = zip(turns.tolist(), ends.tolist(), picks, strict=True)
+    parts = [part for part in every if part[1] - part[0] > _TOL]
+    groups = [list(group) for _, group in itertools.groupby(parts, lambda part: part[2])]
+    found = [(group[0][0], group[-1][1], group[0][2]) for group in groups]
     if len(found) > 1 and found[0][2] == found[-1][2]:
         found[0] = (found.pop()[0] - np.pi, found[0][1], found[0][2])
     return found
@@ -186,7 +181,7 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=POINTS)
 
 
-def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
+def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Axes | None) -> Axes:
     """Draw the two maps of a problem with three rows.
 
     scored : the two matrices of `_score_columns`.

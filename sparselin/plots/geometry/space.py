@@ -1,5 +1,6 @@
 """The drawing of the dual polytope in space."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -67,17 +68,15 @@ def _camera(view: Scene) -> tuple[float, float]:
     lines = lines[np.linalg.norm(lines, axis=1) > 1e-9 * np.abs(view.y).max(initial=view.lam * 1e-9)]
     lines /= np.linalg.norm(lines, axis=1)[:, None]
     front = view.u / (np.linalg.norm(view.u) or 1)
-    best, found = -math.inf, (22.0, -48.0)
-    for elev in (12.0, 24.0, 36.0):
-        for azim in np.arange(-180.0, 180.0, 10.0).tolist():
-            a, b = math.radians(azim), math.radians(elev)
-            eye = np.array([math.cos(b) * math.cos(a), math.cos(b) * math.sin(a), math.sin(b)])
-            seen = np.sqrt(1 - np.minimum((lines @ eye) ** 2, 1)).min(initial=1)
-            open_ = float(np.abs(np.cross(*view.slice.T) @ eye)) if view.slice.shape[1] == 2 else 0.0
-            score = float(seen) + min(float(front @ eye), 0.5) + min(open_, 0.7)
-            if score > best:
-                best, found = score, (elev, azim)
-    return found
+
+    def score(place: tuple[float, float]) -> float:
+        b, a = map(math.radians, place)
+        eye = np.array([math.cos(b) * math.cos(a), math.cos(b) * math.sin(a), math.sin(b)])
+        seen = np.sqrt(1 - np.minimum((lines @ eye) ** 2, 1)).min(initial=1)
+        open_ = float(np.abs(np.cross(*view.slice.T) @ eye)) if view.slice.shape[1] == 2 else 0.0
+        return float(seen) + min(float(front @ eye), 0.5) + min(open_, 0.7)
+
+    return max(itertools.product((12.0, 24.0, 36.0), np.arange(-180.0, 180.0, 10.0).tolist()), key=score)
 
 
 def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: float) -> None:
