@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import dot, subtract
+from sparselin._kernels.linear_algebra import dot, insert, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -106,11 +106,7 @@ def bound(data, state, m, w, c, H):
         if state[g] == IN:
             total += H[g]
         elif H[g] > top[m]:
-            i = m
-            while i > 0 and top[i - 1] < H[g]:
-                top[i] = top[i - 1]
-                i -= 1
-            top[i] = H[g]
+            insert(top, H[g])
     for i in range(m):
         total += top[i]
     terms = (len(state) + most + 8) * data.eps
@@ -341,41 +337,24 @@ def _is_solved(data, state, w, z, c, best, target):
 @inner(**ONCE)
 def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
-    found, count = np.empty(len(state), np.intp), 0
-    for g in range(len(state)):
-        if state[g] == FREE and not inside[g] and H[g] > level:
-            found[count] = g
-            count += 1
-    if count > most:
-        order = np.argsort(-H[found[:count]])
-        for i in range(most):
-            inside[found[order[i]]] = True
-    else:
-        for i in range(count):
-            inside[found[i]] = True
-    return count > 0
+    found = np.flatnonzero((state == FREE) & ~inside & (level < H))
+    if found.size > most:
+        found = found[np.argsort(-H[found])[:most]]
+    inside[found] = True
+    return found.size > 0
 
 
 @inner(**ONCE)
 def _solve(data, state, inside, m, w, z, t, change):
     """Iterate on the working set; w and z are updated, and the new t is returned."""
     chosen = np.flatnonzero(inside)
-    first, count = np.zeros(chosen.size + 1, np.intp), 0
-    for i in range(chosen.size):
-        count += data.first[chosen[i] + 1] - data.first[chosen[i]]
-        first[i + 1] = count
-    J, free = np.empty(count, np.intp), np.empty(chosen.size, np.bool_)
-    for i in range(chosen.size):
-        free[i] = state[chosen[i]] == FREE
-        for l in range(first[i + 1] - first[i]):
-            J[first[i] + l] = data.first[chosen[i]] + l
-    x, part = w[J], np.zeros(chosen.size)
+    sizes = data.first[chosen + 1] - data.first[chosen]
+    first = np.append(0, np.cumsum(sizes))
+    J = np.arange(first[-1]) + np.repeat(data.first[chosen] - first[:-1], sizes)
+    free, x, part = state[chosen] == FREE, w[J], np.zeros(chosen.size)
     t = _iterate(
         _block(data, J), data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change
     )
     w[:], z[:] = 0.0, 0.0
-    for i in range(J.size):
-        w[J[i]] = x[i]
-    for i in range(chosen.size):
-        z[chosen[i]] = part[i]
+    w[J], z[chosen] = x, part
     return t
