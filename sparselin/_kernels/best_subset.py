@@ -563,15 +563,11 @@ def basis_of(data, inside):
         copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
         if not is_outside(data, before, length * length, size, x):
-            for i in range(Q.shape[1]):
-                Q[s, i] = 0
-            for l in range(s):
-                T[l, s] = 0
+            Q[s], T[:s, s] = 0, 0
             continue
         members[p] = x
         p += 1
-        for i in range(Q.shape[1]):
-            Q[s, i] /= length
+        Q[s] /= length
         # column s of R⁻¹ is (−R⁻¹R_s, 1)/length
         for i in range(s):
             total = 0.0
@@ -579,8 +575,7 @@ def basis_of(data, inside):
                 total += T[i, l] * T[l, s]
             T[i, s] = total
         T[s, s] = 1
-        for i in range(s + 1):
-            T[i, s] /= length
+        T[: s + 1, s] /= length
     return SubsetBasis(Q, T, inside, members[:p])
 
 
@@ -606,8 +601,7 @@ def project_all(data, forced):
         if used[x] or not is_outside(data, basis, length * length, size, x):
             length = np.inf
         own[x] = math.sqrt(size) / length
-        for i in range(row.size):
-            row[i] /= length
+        row /= length
     copy(own, data.own)
     return basis.members
 
@@ -635,8 +629,7 @@ def measure(data, stack, t, inside):
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
     stack.square[t] = project(basis.Q, t, r, shares) ** 2
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
-    for j in range(growth.size):
-        growth[j] = 1.0
+    growth[:] = 1.0
     off[-1] = unit.u * aim
     for j in range(stack.size[t]):
         x = index[j]
@@ -647,8 +640,7 @@ def measure(data, stack, t, inside):
             continue
         wide = math.sqrt(size) / length
         off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
-        for i in range(Z.shape[1]):
-            Z[kept, i] /= length
+        Z[kept] /= length
         index[kept] = x
         b[kept] = dot(Z[kept], r)
         frame.D[kept] = frame.beta[kept] = 0.0

@@ -209,8 +209,7 @@ def _largest_eigenvalue(A):
         p[i] = 1 + 0.1 * math.sin(1.7 * i)
     for _ in range(12):
         size = math.sqrt(dot(p, p))
-        for i in range(m):
-            p[i] /= size
+        p /= size
         for i in range(m):
             q[i] = dot(A[i], p)
         largest = math.sqrt(dot(q, q))

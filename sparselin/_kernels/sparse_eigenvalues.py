@@ -23,11 +23,7 @@ _MARGIN = 2.0**-42
 @inner(**NUMPY)
 def submatrix(C, S, size):
     """Return the principal submatrix C_S for the first `size` entries of S."""
-    A = np.empty((size, size))
-    for a in range(size):
-        for b in range(size):
-            A[a, b] = C[S[a], S[b]]
-    return A
+    return C[S[:size]][:, S[:size]]
 
 
 @inner(**NUMPY)
@@ -243,10 +239,7 @@ def _shift(C, theta, W):
 @inner(**NUMPY)
 def _permute(W, m, order):
     """Reorder the rows and columns of the first m candidates in W."""
-    T = W[:m, :m].copy()
-    for a in range(m):
-        for b in range(m):
-            W[a, b] = T[order[a], order[b]]
+    W[:m, :m] = W[:m, :m][order[:m]][:, order[:m]]
 
 
 @inner(**NUMPY)
