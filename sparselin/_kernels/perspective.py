@@ -294,13 +294,12 @@ def relax(data, state, m, target, w, c, H, z):
     The relaxation is solved on a working set of groups, which grows by those with the largest H.
     """
     groups, t, change = len(state), 1.0, _CHANGE
-    inside, best_w, best_z = np.zeros(groups, np.bool_), w.copy(), z.copy()
+    inside, best_w, best_z = state == IN, w.copy(), z.copy()
     for g in range(groups):
         for j in range(data.first[g], data.first[g + 1]):
             if state[g] == OUT:
                 w[j] = 0.0
             inside[g] |= w[j] != 0
-        inside[g] |= state[g] == IN
     best, last = -np.inf, -np.inf
     for turn in range(_ROUNDS):
         _round(w)

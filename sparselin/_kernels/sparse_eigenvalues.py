@@ -229,14 +229,6 @@ def _eliminate(V, p, m, W, left):
 
 
 @inner(**NUMPY)
-def _shift(C, theta, W):
-    """Fill W with C − θI."""
-    for a in range(len(C)):
-        copy(C[a], W[a])
-        W[a, a] -= theta
-
-
-@inner(**NUMPY)
 def _permute(W, m, order):
     """Reorder the rows and columns of the first m candidates in W."""
     W[:m, :m] = W[:m, :m][order[:m]][:, order[:m]]
@@ -245,7 +237,7 @@ def _permute(W, m, order):
 @inner(**NUMPY)
 def _renew(C, k, theta, W, size, branch, order, t):
     """Recompute the Schur complements W[0], …, W[t] for another θ; W[t] is not reordered."""
-    _shift(C, theta, W[0])
+    W[0] = C - theta * np.eye(len(C))
     for s in range(t):
         _permute(W[s], size[s], order[s])
         _eliminate(W[s], branch[s], size[s + 1], W[s + 1], k - s - 1)
@@ -264,7 +256,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
     size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
     index[0], size[0] = np.arange(d), d
-    _shift(C, value - gap, W[0])
+    W[0] = C - (value - gap) * np.eye(d)
     t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
     while t >= 0:
         nodes += 1
