@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -281,7 +282,44 @@ CASES: tuple[Case, ...] = (
 
 IMPORT_NUMBA = partial(measures.import_time, modules="numpy, numba")
 AFTER_NUMBA = partial(measures.warm_start, before=measures.AFTER_NUMBA)
-ONE_LINE, FEW_KERNELS = "a cached Numba function of one line", "kernels for up to a million entries"
+ONE_LINE = "a cached Numba function of one line"
+# The arguments of the public functions that compile kernels, and the most seconds of a first call.
+COLD = {
+    "X, y, 3": "omp ols sequential_lasso window_ratios best_subset guarantee_bounds sequential_attention "
+    "forward_regression swaps verify stability_selection",
+    "X, y": "lambda_star first_entry lasso_path gradient_flow knockoffs",
+    "X, y, 1.0": "project_dual hadamard_descent",
+    "X, y[:, None], 3": "batch_omp",
+    "X, y, 2, eps=0.1": "subsets_within",
+    "X, y, (0, 1), 3": "submodularity_ratio",
+    "X, 3": "sparse_eigenvalues",
+    "X, y > 0, 3, loss='logistic'": "generalized_omp",
+    "X[0], X.T, lam=0.1, M=1.0": "hier_prox",
+    "abs(X)": "softmax_penalty",
+    "X, y, sl.omp(X, y, 3)": "inference leave_one_out",
+    "X, y, sl.omp(X, y, 3), 0": "explain",
+    "X, y, sl.sequential_lasso(X, y, 3)": "certify",
+    "X, y, 2, sl.spectral.GeneralizedRank(0.5)": "choose_nu",
+    "X, y, regularizer=sl.spectral.GeneralizedRank(0.5)": "local_search",
+}
+COLD_SECONDS = {"omp": 3.0, "lasso_path": 5.0, "guarantee_bounds": 20.0}
+COLD_FORMS = {
+    "float32": "(X.astype('f4'), y.astype('f4')",
+    "fortran": "(np.asfortranarray(X), y",
+    "standardize": "(sl.Problem(X, y, intercept=True, standardize=True)",
+}
+
+
+def cold_calls() -> Iterator[tuple[str, str, float, dict[str, Any]]]:
+    """Yield the name, title, goal and call of each row: public functions, and data in other forms."""
+    for arguments, names in COLD.items():
+        for name in names.split():
+            yield name, "first call", COLD_SECONDS.get(name, 10.0), {"call": f"{name}({arguments})"}
+    for form, data in COLD_FORMS.items():
+        for name, rest in (("omp", ", k=3)"), ("lasso_path", ")")):
+            yield f"{name}-{form}", "first call", COLD_SECONDS[name], {"call": name + data + rest}
+    yield "omp-later", "calls 2 to 10", 1.0, {"call": "omp(X, y, 3)", "later": 9}
+
 
 MEASURES: tuple[Measure, ...] = (
     *(
@@ -397,8 +435,12 @@ MEASURES: tuple[Measure, ...] = (
             ("warm", 0.25, measures.warm_start, "first omp less second, kernels cached"),
             ("warm-numba", None, measures.numba_start, f"part of that: {ONE_LINE}, first call less second"),
             ("warm-ours", None, AFTER_NUMBA, "first omp less second, after that function"),
-            ("cold", 10.0, measures.cold_start, "compiling omp with an empty cache"),
-            ("cold-steps", None, measures.cold_start_of_steps, f"part of that: {FEW_KERNELS}"),
         )
+    ),
+    *(
+        Measure(
+            f"cold/{key}", f"{words} with an empty cache, {key}", "s", measures.cold_call, at_most, size, size
+        )
+        for key, words, at_most, size in cold_calls()
     ),
 )

@@ -135,20 +135,28 @@ print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
     return float(_run_in_new_process(code, **return_freed)), None
 
 
-SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # solved by single picks, and by blocks
 FIRST_AND_SECOND = """
 import time, numpy as np, sparselin as sl
 {before}
-rng, spent = np.random.default_rng(0), 0.0
-for n, d, k in [{sizes}]:
-    X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
-    seconds = []
-    for _ in range(2):
-        started = time.perf_counter()
-        sl.omp(X, y, k)
-        seconds.append(time.perf_counter() - started)
-    spent += seconds[0] - seconds[1]
-print(spent)
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((300, 1000)), rng.standard_normal(300)
+seconds = []
+for _ in range(2):
+    started = time.perf_counter()
+    sl.omp(X, y, 20)
+    seconds.append(time.perf_counter() - started)
+print(seconds[0] - seconds[1])
+"""
+COLD = """
+import time, numpy as np, sparselin as sl
+X, y = sl.ensembles.gaussian(60, 20)
+call = lambda: sl.{call}
+getattr(sl, "{call}".split("(")[0])
+times = [time.perf_counter()]
+for _ in range(1 + {later}):
+    call()
+    times.append(time.perf_counter())
+print(times[-1] - times[1 if {later} else 0])
 """
 NUMBA_ALONE = """
 import time, numpy as np
@@ -171,7 +179,7 @@ def import_time(seed: int, modules: str = "sparselin") -> tuple[float, None]:
 
 def warm_start(seed: int, before: str = "") -> tuple[float, None]:
     """Measure the seconds of the first call of omp minus those of the second, after the code `before`."""
-    return _in_second_process(FIRST_AND_SECOND.format(before=before, sizes=SMALL)), None
+    return _in_second_process(FIRST_AND_SECOND.format(before=before)), None
 
 
 def numba_start(seed: int) -> tuple[float, None]:
@@ -183,24 +191,13 @@ def numba_start(seed: int) -> tuple[float, None]:
     return _in_second_process(NUMBA_ALONE), None
 
 
-def cold_start(seed: int) -> tuple[float, None]:
-    """Measure the seconds of first calls minus second calls of omp without cached kernels, on two problems.
+def cold_call(seed: int, call: str, later: int = 0) -> tuple[float, None]:
+    """Measure the seconds of the first call of a public function in a process without cached kernels.
 
-    The problems, a small and a bigger one, use different kernels.
+    Neither the import nor the design of 60 × 20 counts. later : measure instead the calls after the first.
     """
-    return _with_empty_cache(f"{SMALL}, {BIGGER}"), None
-
-
-def cold_start_of_steps(seed: int) -> tuple[float, None]:
-    """Measure the same seconds as `cold_start`, on the small problem only."""
-    return _with_empty_cache(SMALL), None
-
-
-def _with_empty_cache(sizes: str) -> float:
-    """Return the seconds of first calls minus second calls of omp, in a process without cached kernels."""
     with tempfile.TemporaryDirectory() as folder:
-        code = FIRST_AND_SECOND.format(before="", sizes=sizes)
-        return float(_run_in_new_process(code, NUMBA_CACHE_DIR=folder))
+        return float(_run_in_new_process(COLD.format(call=call, later=later), NUMBA_CACHE_DIR=folder)), None
 
 
 def _in_second_process(code: str) -> float:

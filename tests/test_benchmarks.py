@@ -326,11 +326,11 @@ def test_what_is_written(tmp_path, monkeypatch, capsys):
 
 
 def test_selecting_rows(capsys):
-    cases, measures, chart = select(["omp", "*/ar1", "start/cold"])
+    cases, measures, chart = select(["omp", "*/ar1", "start/warm"])
     keys = {job.key for case in cases for job in case.jobs}
     assert keys >= {"omp/noise", "omp/ar1", "ols/ar1", "path/ar1"}
     assert all(key.startswith("omp/") or key.endswith("/ar1") for key in keys)
-    assert [measure.key for measure in measures] == ["start/cold"]
+    assert [measure.key for measure in measures] == ["start/warm"]
     assert not chart
     assert select(["*"])[2]
     assert main(["--case", "no/such"]) == 2

@@ -243,7 +243,7 @@ def test_knots_that_are_one_in_float32_stay_apart():
     """β jumps where λ moves by 1e-12: without the first of both knots the segment above would be another."""
     problem = sl.Problem(np.eye(2, dtype=np.float32), np.array([2, 1], np.float32))
     lams, coef = np.array([2, 1 + 1e-12, 1, 0.5]), np.array([[0, 0], [1, 0], [0, 1], [0, 2.0]])
-    block = KnotBlock(lams, slice(None), coef, [(0,), (), (1,), (1,)])
+    block = KnotBlock(lams, np.arange(2), coef, [(0,), (), (1,), (1,)])
     path = _path(problem, np.zeros(0, np.intp), False, [block], sl.Status.COMPLETED)
     assert np.all(np.diff(path.knots) < 0)
     assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)

@@ -155,7 +155,8 @@ def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tm
     caller.write_text(CALLER, encoding="utf-8")
     (tmp_path / "sparselin" / "__init__.py").touch()
     code = f"""
-import sys
+import logging, sys
+logging.getLogger("sparselin").setLevel("WARNING")
 sys.path.insert(0, {str(tmp_path)!r})
 from sparselin._kernels.caller import pair, product
 print(product(pair), sum(product.stats.cache_hits.values()))

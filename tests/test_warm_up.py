@@ -1,11 +1,16 @@
-"""`sparselin warm-up` compiles all that public functions use; the line that says that it happens."""
+"""`sparselin warm-up` compiles all that public functions use; the lines that say that it happens."""
 
 import ast
 import contextlib
+import functools
 import io
 import logging
+import math
+import os
+import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -119,11 +124,6 @@ def test_no_one_but_kernels_calls_what_has_no_entry_from_python():
 # The line
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def compile_one(module="sparselin.somewhere"):
     def added(x):
         return x + 1
@@ -132,13 +132,20 @@ def compile_one(module="sparselin.somewhere"):
     assert numba.njit(added)(1) == 2
 
 
+def caller(name, module="sparselin.somewhere"):
+    """A function of this name that compiles one, as if it were defined in the module."""
+    space = {"__name__": module, "compile_one": compile_one}
+    exec(f"def {name}(self=None):\n    compile_one()", space)
+    return space[name]
+
+
 @pytest.fixture
 def log(monkeypatch):
     """The logger as a user finds it; the process's own listener is quiet."""
     log = logging.getLogger("sparselin")
     monkeypatch.setattr(log, "level", logging.NOTSET)
     log.manager._clear_cache()
-    monkeypatch.setattr(notice.NOTICE, "shown", True)
+    monkeypatch.setattr(notice.NOTICE, "delay", math.inf)
     yield log
     log.manager._clear_cache()
 
@@ -160,27 +167,34 @@ def in_a_thread():
     thread.join()
 
 
-LINE = f"sparselin: {notice.TEXT}\n"
+def line(name, seconds=10):
+    return f"sparselin: {notice.TEXT.format(name, seconds)}\n"
+
+
+LINE = line("sparselin")
 
 
 def test_the_line_is_shown_once(log, monkeypatch):
-    assert written(monkeypatch, Terminal(), in_a_thread, compile_one) == LINE
+    assert written(monkeypatch, io.StringIO(), in_a_thread, compile_one) == LINE
+
+
+def test_the_line_names_the_function_that_was_called(log, monkeypatch):
+    names = "omp", "omp", "guarantee_bounds", "some_helper"
+    calls = [*map(caller, names), caller("omp", "user")]
+    lines = line("omp") + line("guarantee_bounds", 20) + LINE
+    assert written(monkeypatch, io.StringIO(), *calls) == lines
+    fit = functools.partial(caller("fit"), SimpleNamespace())
+    assert written(monkeypatch, io.StringIO(), fit) == line("SimpleNamespace.fit")
 
 
 def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):
-    assert written(monkeypatch, Terminal(), lambda: compile_one("user")) == ""
-    assert written(monkeypatch, Terminal(), compile_one, delay=60.0) == ""
-
-
-def test_the_line_is_for_people(log, monkeypatch):
-    assert written(monkeypatch, io.StringIO(), compile_one) == ""
-    monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)
-    assert written(monkeypatch, io.StringIO(), compile_one) == LINE
+    assert written(monkeypatch, io.StringIO(), lambda: compile_one("user")) == ""
+    assert written(monkeypatch, io.StringIO(), compile_one, delay=60.0) == ""
 
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_the_line_needs_no_stderr(log, monkeypatch, closed):
-    stream = Terminal()
+    stream = io.StringIO()
     stream.close()
     monkeypatch.setattr("sys.stderr", stream if closed else None)
     with event.install_listener("numba:compile", notice._Notice(0.0)):
@@ -189,9 +203,33 @@ def test_the_line_needs_no_stderr(log, monkeypatch, closed):
 
 def test_the_logger_takes_the_line_or_silences_it(log, caplog, monkeypatch):
     log.setLevel(logging.WARNING)
-    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [])
+    assert (written(monkeypatch, io.StringIO(), compile_one), caplog.messages) == ("", [])
     log.setLevel(logging.INFO)
-    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [notice.TEXT])
+    assert written(monkeypatch, io.StringIO(), compile_one) == ""
+    assert caplog.messages == [LINE.removeprefix("sparselin: ").strip()]
+
+
+# An empty cache
+
+COMPILED = """
+import sparselin as sl
+from sparselin.studies.common.warm_up import compilations
+X, y = sl.ensembles.gaussian(60, 20)
+with compilations() as compiled:
+    sl.{}
+print(len(compiled))
+"""
+LIMITS = {"omp(X, y, 3)": 29, "lasso_path(X, y)": 31, "guarantee_bounds(X, y, 3)": 126}
+
+
+@pytest.mark.parametrize("call", [*list(LIMITS)[:2], pytest.param(list(LIMITS)[2], marks=pytest.mark.slow)])
+def test_a_first_call_compiles_few_functions(call, tmp_path):
+    """The time of a first call is that of its compilations; b[:] = a alone compiles forty more."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COMPILED.format(call)]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert 0 < int(run.stdout) <= LIMITS[call]
+    assert f"sparselin: {call.split('(')[0]} compiles" in run.stderr  # stderr is no terminal
 
 
 # The command

@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-import threadpoolctl
 from oracles import lasso_kkt, worst_kkt
 
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso import _candidates as candidates
-from sparselin.lasso import _working_set as working_set
-from sparselin.lasso import projection as dual_polytope
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.linalg import gathered as products
-from sparselin.parallel import threads
 
 
 def test_a_coefficient_that_vanishes_where_another_enters():
@@ -100,55 +96,6 @@ def test_projection_with_candidates(rng, share, dtype, monkeypatch):
     exact = sl.lasso_path(X, v, forced=S, lam_min=lam)
     np.testing.assert_allclose(projection.u, v - X @ exact.coef[-1], atol=tol * np.linalg.norm(v))
     assert 0 <= projection.duality_gap <= tol * (v @ v)
-
-
-def test_the_projection_is_fast_and_widens_its_candidates(rng, monkeypatch):
-    """Neither may the careful homotopy do the work, nor may the first candidates be enough."""
-    X, v = ar1(80, 700, rng)
-    widened = []
-    add = working_set.Candidates.add
-    monkeypatch.setattr(working_set.Candidates, "add", lambda self, J: widened.append(len(J)) or add(self, J))
-    monkeypatch.setattr(Homotopy, "knots", None)
-    projection = sl.project_dual(X, v, 0.03 * np.abs(X.T @ v).max())
-    assert projection.status is Status.COMPLETED
-    assert len(widened) > 2
-
-
-def test_blas_keeps_to_one_thread_throughout_a_projection(rng, monkeypatch):
-    """Its own threads would be woken for products that take less time than the waking."""
-    X, v = rng.normal(size=(20, 150)), rng.normal(size=20)
-    seen = []
-    solution_at, gap_at = dual_polytope.solution_at, dual_polytope.gap_at
-
-    def watched(function):
-        return lambda *arguments: seen.append(blas_threads()) or function(*arguments)
-
-    monkeypatch.setattr(dual_polytope, "solution_at", watched(solution_at))
-    monkeypatch.setattr(dual_polytope, "gap_at", watched(gap_at))
-    threads._controller.cache_clear()  # other tests load other BLAS libraries
-    before = blas_threads()
-    sl.project_dual(X, v, 0.3 * np.abs(X.T @ v).max())
-    assert seen == [{1}, {1}]
-    assert blas_threads() == before
-
-
-def test_a_projection_has_room_for_no_more_points_than_its_candidates_need(rng, monkeypatch):
-    """And not for thousands times as many as there are rows."""
-    limits, follow = [], candidates.Candidates.follow
-
-    def watched(self, lam_min, limit, *rest):
-        limits.append((limit, len(self.index)))
-        return follow(self, lam_min, limit, *rest)
-
-    monkeypatch.setattr(candidates.Candidates, "follow", watched)
-    X = scipy.sparse.random_array((50_000, 20), density=1e-3, rng=rng, format="csc")
-    sl.project_dual(X, rng.normal(size=50_000), 0.5)
-    assert limits
-    assert all(limit <= 1000 + 4 * columns for limit, columns in limits)
-
-
-def blas_threads():
-    return {info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"}
 
 
 def test_nothing_is_read_that_was_not_written(rng, monkeypatch):

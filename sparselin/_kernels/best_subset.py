@@ -317,7 +317,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _bound_error(frame, F, m) - _ERROR)
 
 
-@inner(**ONCE)
+@inner(**NUMPY)
 def _descend(frame, F, m, square, target):
     """Improve beta by coordinate descent, and fill v; return square − βᵀMβ, M = G − diag(D).
 
@@ -409,7 +409,7 @@ def _threshold(frame, q, square, F, m):
     w = np.empty(F)
     value = square
     total = 0.0
-    n = 0
+    n = 0 * F  # not the literal 0, for which `_top` would be compiled once more
     for j in range(F):
         if beta[j] != 0:
             w[n] = math.sqrt(D[j]) * abs(beta[j])
@@ -474,7 +474,7 @@ def _include(stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@inner(**ONCE)
+@inner(**NUMPY)
 def _eliminate(stack, level):
     """Project the candidates and y off the candidate at position |F|, and write them into level + 1.
 
@@ -563,11 +563,15 @@ def basis_of(data, inside):
         copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
         if not is_outside(data, before, length * length, size, x):
-            Q[s], T[:s, s] = 0, 0
+            for i in range(Q.shape[1]):
+                Q[s, i] = 0
+            for l in range(s):
+                T[l, s] = 0
             continue
         members[p] = x
         p += 1
-        Q[s] /= length
+        for i in range(Q.shape[1]):
+            Q[s, i] /= length
         # column s of R⁻¹ is (−R⁻¹R_s, 1)/length
         for i in range(s):
             total = 0.0
@@ -575,7 +579,8 @@ def basis_of(data, inside):
                 total += T[i, l] * T[l, s]
             T[i, s] = total
         T[s, s] = 1
-        T[: s + 1, s] /= length
+        for i in range(s + 1):
+            T[i, s] /= length
     return SubsetBasis(Q, T, inside, members[:p])
 
 
@@ -601,7 +606,8 @@ def project_all(data, forced):
         if used[x] or not is_outside(data, basis, length * length, size, x):
             length = np.inf
         own[x] = math.sqrt(size) / length
-        row /= length
+        for i in range(row.size):
+            row[i] /= length
     copy(own, data.own)
     return basis.members
 
@@ -629,7 +635,8 @@ def measure(data, stack, t, inside):
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
     stack.square[t] = project(basis.Q, t, r, shares) ** 2
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
-    growth[:] = 1.0
+    for j in range(growth.size):
+        growth[j] = 1.0
     off[-1] = unit.u * aim
     for j in range(stack.size[t]):
         x = index[j]
@@ -640,7 +647,8 @@ def measure(data, stack, t, inside):
             continue
         wide = math.sqrt(size) / length
         off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
-        Z[kept] /= length
+        for i in range(Z.shape[1]):
+            Z[kept, i] /= length
         index[kept] = x
         b[kept] = dot(Z[kept], r)
         frame.D[kept] = frame.beta[kept] = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot
+from sparselin._kernels.linear_algebra import copy, dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
@@ -244,7 +244,8 @@ def descend(objective, start, tol, floor, max_iter):
     end = AT_LIMIT
     for t in range(max_iter + 1):
         if value[t] < least:
-            best[:], least = x, value[t]
+            least = value[t]
+            copy(x, best)
         error = lasso_error(lam[1], x, beta, r, g) if form <= L1 else math.sqrt(fall * dot(x, x))
         if error <= -tol * value[t]:
             end = CERTIFIED

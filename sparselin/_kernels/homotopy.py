@@ -49,6 +49,11 @@ _MAX_ERROR = 1e-4
 # Two values of λ count as equal up to this, relatively.
 _STEP = 1e-13
 
+# S, |S| = t, counts as well conditioned if ‖D R⁻¹‖_F/√t is at most this, where D = diag ‖X_j‖ and X_S = QR;
+# it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
+# their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
+SPREAD = 8.0
+
 
 class Columns(NamedTuple):
     """The M columns on which the path is followed, by their Gram matrix.
@@ -537,3 +542,25 @@ def first_violations(c0, products, below, lams, slack, norms, start, first):
             c = c0[j] - row[l]
             if max(c, below * c) > lam + tolerance * norms[j]:
                 first[j] = i
+
+
+@kernel(**VECTORIZED)
+def start(columns, place):
+    """Compute the Cholesky factor and the least squares coefficients β of the columns S without penalty.
+
+    Returns an upper bound κ² on the squared condition number of X_S with columns of length 1, or ∞ if these
+    columns are nearly dependent. With X_S = QR it is ‖D R⁻¹‖_F², where D = diag ‖X_j‖; the row l of R⁻ᵀD is
+    computed by a forward substitution in L = Rᵀ.
+    """
+    t, order, square = place.n_free, place.order, 0.0
+    if not factor(columns.H, order, t, place.L):
+        return math.inf
+    unit, z, rhs = np.zeros(t), np.zeros(t), np.empty(t)
+    for l in range(t):
+        unit[l], rhs[l] = columns.norms[order[l]], columns.c0[order[l]]
+        forward(place.L, l, t, unit, z)
+        for k in range(l, t):
+            square += z[k] * z[k]
+        unit[l] = z[l] = 0
+    solve(place.L, t, rhs, place.beta)
+    return square

@@ -70,7 +70,7 @@ def project(Q, t, v, shares):
     return math.sqrt(dot(v, v))
 
 
-@inner(**VECTORIZED)
+@inner(**VECTORIZED, inline="always")
 def _project_by_fours(Qt, R, t, count):
     """Project row t of Qt off the `count` rows before it, and add the coefficients to column t of R.
 
@@ -121,10 +121,10 @@ def inverse_column_norm(R, norms, l):
 
 
 @inner(**VECTORIZED)
-def _normalize(Qt, R, norms, t, before):
-    """Normalise row t of Qt, which has been projected off the rows before it; return its length ρ.
+def _orthonormalize(Qt, R, norms, t, count):
+    """Orthonormalise row t of Qt against the rows before it, and complete column t of R.
 
-    before : the length of the row before it was projected.
+    count : the row is already orthogonal to the rows before it, except to the last `count` of them.
 
     Let R be the triangle of the factorisation, and D the diagonal matrix of `norms`. After one pass of
     Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If this deviation
@@ -132,30 +132,27 @@ def _normalize(Qt, R, norms, t, before):
     (Kahan, Parlett).
     """
     q = Qt[t]
-    rho = math.sqrt(dot(q, q))
-    R[t, t] = rho
-    if rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16):
-        _project_by_fours(Qt, R, t, t)
+    before = rho = math.sqrt(dot(q, q))
+    for again in range(2):
+        _project_by_fours(Qt, R, t, t if again else count)
         rho = math.sqrt(dot(q, q))
         R[t, t] = rho
+        if not (rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16)):
+            break
     if rho > 0:
         for i in range(q.size):
             q[i] /= rho
-    return rho
 
 
 @kernel()
 def orthogonalize(Qt, R, norms, t):
-    """Orthonormalise row t of Qt against the rows before it, and fill column t of R; return ρ = R[t, t].
+    """Orthonormalise row t of Qt against the rows before it, and fill column t of R.
 
-    The row x is replaced by the unit vector q with x = Σ_{s<t} R[s, t] q_s + ρq. ρ is the length of x after
-    its projection off the rows before it.
+    The row x is replaced by the unit vector q with x = Σ_{s<t} R[s, t] q_s + ρq. ρ = R[t, t]
+    is the length of x after its projection off the rows before it.
     """
     R[:t, t] = 0
-    q = Qt[t]
-    before = math.sqrt(dot(q, q))
-    _project_by_fours(Qt, R, t, t)
-    return _normalize(Qt, R, norms, t, before)
+    _orthonormalize(Qt, R, norms, t, t)
 
 
 @kernel()
@@ -167,10 +164,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
     """
     for s in range(t, t + p):
         R[t:s, s] = 0
-        q = Qt[s]
-        before = math.sqrt(dot(q, q))
-        _project_by_fours(Qt, R, s, s - t)
-        _normalize(Qt, R, norms, s, before)
+        _orthonormalize(Qt, R, norms, s, s - t)
         # in the span of the columns before it: ρ ≤ unit·s, where s = ρ‖D R⁻¹e_s‖ is its size
         if not inverse_column_norm(R, norms, s) * unit * unit < 1:
             return s - t

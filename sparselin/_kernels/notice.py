@@ -1,13 +1,12 @@
-"""A message, once in a process, when the compilation of kernels takes longer than a second.
+"""A message, once for each public function, when the compilation of its kernels takes longer than a second.
 
 The message goes to the logger "sparselin" at level INFO if this level is enabled. Otherwise it goes to
-stderr, if stderr is a terminal or the process runs IPython. If the logger has another level, there is no
-message: logging.getLogger("sparselin").setLevel("WARNING") silences the message.
+stderr, which is a terminal, the output of a notebook's cell, or a log file. If the logger has another level,
+there is no message: logging.getLogger("sparselin").setLevel("WARNING") silences the messages.
 """
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import logging
 import math
@@ -16,21 +15,19 @@ import time
 
 from numba.core import event
 
-TEXT = (
-    "compiling for the first time on this machine (10–60 s, cached afterwards; "
-    "`sparselin warm-up` compiles everything in advance)"
-)
+TEXT = "{} compiles its kernels, once, which may take {} s (`sparselin warm-up` does so in advance)"
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
     """A clock for compilations: Numba reports to it the beginning and the end of each compilation.
 
     A kernel from the cache is not compiled, so Numba reports nothing. Compilations may be nested, but only
-    one thread compiles at a time. The clock is read at each report.
+    one thread compiles at a time. The clock is read at each report. After each `delay` the function that
+    compiles is named, unless it was named before.
     """
 
     def __init__(self, delay: float) -> None:
-        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, False
+        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, set[str]()
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
@@ -46,19 +43,36 @@ class _Notice(event.Listener):  # type: ignore[misc]
             self.spent += max(0.0, time.monotonic() - self.began)
 
     def _look(self) -> None:
-        if not self.shown and self.spent + time.monotonic() - self.began > self.delay:
-            self.shown = True
-            _announce()
+        if self.spent + time.monotonic() - self.began > self.delay:
+            self.spent, self.began, name = 0.0, time.monotonic(), _public_function()
+            if name not in self.shown:
+                self.shown.add(name)
+                _announce(TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
 
 
-def _announce() -> None:
+def _public_function() -> str:
+    """Return the name of the outermost function of the package on the stack that users call.
+
+    A thread that computes for a function does not know which; then the name is that of the package.
+    """
+    name, frame = "sparselin", sys._getframe()
+    while frame := frame.f_back:  # type: ignore[assignment]
+        called = frame.f_code.co_name
+        if frame.f_globals.get("__name__", "").startswith("sparselin."):
+            if called in getattr(sys.modules["sparselin"], "__all__", ()):
+                name = called
+            elif called == "fit":
+                name = f"{type(frame.f_locals.get('self')).__name__}.fit"
+    return name
+
+
+def _announce(text: str) -> None:
     log = logging.getLogger("sparselin")
     if log.isEnabledFor(logging.INFO):
-        log.info(TEXT)
+        log.info(text)
     elif log.level == logging.NOTSET:
         with contextlib.suppress(AttributeError, OSError, ValueError):  # no stderr, or a closed one
-            if sys.stderr.isatty() or hasattr(builtins, "__IPYTHON__"):
-                sys.stderr.write(f"sparselin: {TEXT}\n")
+            sys.stderr.write(f"sparselin: {text}\n")
 
 
 NOTICE = _Notice(1.0)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import dot, insert, subtract
+from sparselin._kernels.linear_algebra import copy, dot, insert, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -209,7 +209,8 @@ def _largest_eigenvalue(A):
         p[i] = 1 + 0.1 * math.sin(1.7 * i)
     for _ in range(12):
         size = math.sqrt(dot(p, p))
-        p /= size
+        for i in range(m):
+            p[i] /= size
         for i in range(m):
             q[i] = dot(A[i], p)
         largest = math.sqrt(dot(q, q))
@@ -226,7 +227,9 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
     Ω(x) = min {Σ D_jx_j²/(2z_j) : Σz ≤ m, 0 ≤ z ≤ 1, low·z ≤ x ≤ high·z}.
     """
     size, old = x.copy(), x.copy()
-    v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.sqrt(D)
+    v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.empty(x.size)
+    for i in range(x.size):
+        root[i] = math.sqrt(D[i])
     z[:] = 1.0
     L = max(1.03 * _largest_eigenvalue(A), 1e-3)
     for _ in range(_STEPS):
@@ -294,19 +297,21 @@ def relax(data, state, m, target, w, c, H, z):
     The relaxation is solved on a working set of groups, which grows by those with the largest H.
     """
     groups, t, change = len(state), 1.0, _CHANGE
-    inside, best_w, best_z = state == IN, w.copy(), z.copy()
+    inside, best_w, best_z = np.zeros(groups, np.bool_), w.copy(), z.copy()
     for g in range(groups):
         for j in range(data.first[g], data.first[g + 1]):
             if state[g] == OUT:
                 w[j] = 0.0
             inside[g] |= w[j] != 0
+        inside[g] |= state[g] == IN
     best, last = -np.inf, -np.inf
     for turn in range(_ROUNDS):
         _round(w)
         last, following = bound(data, state, m, w, c, H)
         if last > best:
             best = last
-            best_w[:], best_z[:] = w, z
+            copy(w, best_w)
+            copy(z, best_z)
         # without the first condition, the w of another round would have no bound
         ended = turn == _ROUNDS - 1 or (turn > 0 and _is_solved(data, state, w, z, c, best, target))
         if best >= target or ended:
@@ -316,7 +321,8 @@ def relax(data, state, m, target, w, c, H, z):
             change *= 0.1
         t = _solve(data, state, inside, m, w, z, t, change)
     if last < best:
-        w[:], z[:] = best_w, best_z
+        copy(best_w, w)
+        copy(best_z, z)
         bound(data, state, m, w, c, H)
     return best
 
@@ -335,24 +341,39 @@ def _is_solved(data, state, w, z, c, best, target):
 @inner(**ONCE)
 def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
-    found = np.flatnonzero((state == FREE) & ~inside & (level < H))
-    if found.size > most:
-        found = found[np.argsort(-H[found])[:most]]
-    inside[found] = True
-    return found.size > 0
+    top, count = np.empty(most + 1, np.intp), 0
+    for g in range(len(state)):
+        if state[g] == FREE and not inside[g] and H[g] > level:
+            i = count
+            while i > 0 and H[top[i - 1]] < H[g]:
+                top[i] = top[i - 1]
+                i -= 1
+            top[i], count = g, min(count + 1, most)
+    for i in range(count):
+        inside[top[i]] = True
+    return count > 0
 
 
 @inner(**ONCE)
 def _solve(data, state, inside, m, w, z, t, change):
     """Iterate on the working set; w and z are updated, and the new t is returned."""
-    chosen = np.flatnonzero(inside)
-    sizes = data.first[chosen + 1] - data.first[chosen]
-    first = np.append(0, np.cumsum(sizes))
-    J = np.arange(first[-1]) + np.repeat(data.first[chosen] - first[:-1], sizes)
-    free, x, part = state[chosen] == FREE, w[J], np.zeros(chosen.size)
-    t = _iterate(
-        _block(data, J), data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change
-    )
+    groups, J, count, size = np.empty(len(state), np.intp), np.empty(len(w), np.intp), 0, 0
+    first, free = np.zeros(len(state) + 1, np.intp), np.empty(len(state), np.bool_)
+    for g in range(len(state)):
+        if inside[g]:
+            groups[count], free[count] = g, state[g] == FREE
+            for j in range(data.first[g], data.first[g + 1]):
+                J[size] = j
+                size += 1
+            count += 1
+            first[count] = size
+    J = J[:size]
+    x, part = w[J], np.empty(count)
+    A, free = _block(data, J), free[:count]
+    t = _iterate(A, data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change)
     w[:], z[:] = 0.0, 0.0
-    w[J], z[chosen] = x, part
+    for i in range(size):
+        w[J[i]] = x[i]
+    for i in range(count):
+        z[groups[i]] = part[i]
     return t

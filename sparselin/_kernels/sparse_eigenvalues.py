@@ -23,7 +23,11 @@ _MARGIN = 2.0**-42
 @inner(**NUMPY)
 def submatrix(C, S, size):
     """Return the principal submatrix C_S for the first `size` entries of S."""
-    return C[S[:size]][:, S[:size]]
+    A = np.empty((size, size))
+    for a in range(size):
+        for b in range(size):
+            A[a, b] = C[S[a], S[b]]
+    return A
 
 
 @inner(**NUMPY)
@@ -87,7 +91,8 @@ def incumbent(C, k, fixed, support, rounds):
     S contains the first `fixed` indices of C, and is written into `support`.
     """
     used = np.zeros(len(C), np.bool_)
-    support[:fixed], used[:fixed] = np.arange(fixed), True
+    for a in range(fixed):
+        support[a], used[a] = a, True
     for size in range(fixed, k):
         x = _best_addition(C, support, size, used, np.inf)[0] if size > 0 else _first(C)
         support[size], used[x] = x, True
@@ -207,7 +212,14 @@ def _branches(W, m, left, order):
         other = _outside_definite(T, m, worse)
         if other < count:
             bad, count = worse, other
-    order[:count], order[count:m] = np.flatnonzero(bad), np.flatnonzero(~bad)
+    front, back = 0, count
+    for a in range(m):
+        if bad[a]:
+            order[front] = a
+            front += 1
+        else:
+            order[back] = a
+            back += 1
     return count
 
 
@@ -229,15 +241,26 @@ def _eliminate(V, p, m, W, left):
 
 
 @inner(**NUMPY)
+def _shift(C, theta, W):
+    """Fill W with C − θI."""
+    for a in range(len(C)):
+        copy(C[a], W[a])
+        W[a, a] -= theta
+
+
+@inner(**NUMPY)
 def _permute(W, m, order):
     """Reorder the rows and columns of the first m candidates in W."""
-    W[:m, :m] = W[:m, :m][order[:m]][:, order[:m]]
+    T = W[:m, :m].copy()
+    for a in range(m):
+        for b in range(m):
+            W[a, b] = T[order[a], order[b]]
 
 
 @inner(**NUMPY)
 def _renew(C, k, theta, W, size, branch, order, t):
     """Recompute the Schur complements W[0], …, W[t] for another θ; W[t] is not reordered."""
-    W[0] = C - theta * np.eye(len(C))
+    _shift(C, theta, W[0])
     for s in range(t):
         _permute(W[s], size[s], order[s])
         _eliminate(W[s], branch[s], size[s + 1], W[s + 1], k - s - 1)
@@ -255,8 +278,10 @@ def search(C, k, fixed, value, gap, node_limit, support):
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
     size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
-    index[0], size[0] = np.arange(d), d
-    W[0] = C - (value - gap) * np.eye(d)
+    for a in range(d):
+        index[0, a] = a
+    size[0] = d
+    _shift(C, value - gap, W[0])
     t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
     while t >= 0:
         nodes += 1
@@ -275,14 +300,16 @@ def search(C, k, fixed, value, gap, node_limit, support):
             _renew(C, k, value - gap, W, size, branch, order, t)
             a, b = _violation(W[t], m, left, t < fixed)
         branch[t], stop[t] = 0, 0
-        order[t, :m] = np.arange(m)
+        for a in range(m):
+            order[t, a] = a
         if left > 2 and t < fixed:
             stop[t] = 1
         elif left > 2:
             stop[t] = _branches(W[t], m, left, order[t])
             _permute(W[t], m, order[t])
             old = index[t, :m].copy()
-            index[t, :m] = old[order[t, :m]]
+            for a in range(m):
+                index[t, a] = old[order[t, a]]
         # at least k − t candidates must remain for k − t further elements
         while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1

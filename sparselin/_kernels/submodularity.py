@@ -283,7 +283,10 @@ def _candidates(data, Z, inside, members, ordered):
                 facts[DIRECTION, x] = _direction_error(square, size, exact.unit)
                 m += 1
     index[m] = d
-    return (Z[index[: m + 1]], index[:m], facts), open_
+    V = np.empty((m + 1, Z.shape[1]))
+    for a in range(m + 1):
+        copy(Z[index[a]], V[a])
+    return (V, index[:m], facts), open_
 
 
 @inner(**ONCE)

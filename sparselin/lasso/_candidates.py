@@ -15,11 +15,12 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
-_CAPACITY = 256  # number of columns that can enter before the arrays are enlarged
-# S, |S| = t, counts as well conditioned if ‖D R⁻¹‖_F/√t is at most this, where D = diag ‖X_j‖ and X_S = QR;
-# it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
-# their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
-_SPREAD = 8.0
+_CAPACITY = 64  # number of columns that can enter before the arrays are enlarged
+
+
+def empty_trail(limit: int, M: int) -> kernels.Trail:
+    """Return the arrays for a record of at most `limit` points of a path on M columns."""
+    return kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
 
 
 class Candidates(Gathered):
@@ -125,34 +126,29 @@ class Candidates(Gathered):
         X_S, and it changes the correlations ⟨X_j, r⟩. So X_S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
-        rhs = self.c0[order]
-        if not self._set(math.inf, order, np.zeros(t), np.zeros(t)):
-            return False
-        if t == 0:
-            return True
-        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # L is not initialised above the diagonal
-        if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
-            return False
-        kernels.solve(self.reached.L, t, rhs, self.reached.beta)
-        return True
+        self._set(math.inf, order, np.zeros(t), np.zeros(t))
+        return t == 0 or kernels.start(self._table(), self.reached) <= t * kernels.SPREAD**2
 
     def resume(self, point: Point) -> bool:
         """Go to a point of the path; return False if its active columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
-        return self._set(point.lam, order, signs, point.coef)
+        self._set(point.lam, order, signs, point.coef)
+        return len(order) == 0 or bool(kernels.factor(self.gram, order, len(order), self.reached.L))
 
-    def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
-        p, capacity = len(order), len(order) + _CAPACITY
+    def _table(self) -> kernels.Columns:
+        sizes = self.problem.y_norm, self.unit, self.longest, self.problem.n, self.below
+        return kernels.Columns(self.gram, self.c0, self.norms, *sizes)
+
+    def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> None:
+        p, capacity = len(order), min(len(order) + _CAPACITY, self.problem.d)
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
-            lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
-        place = kernels.Place(
+            lam = 2 * self.longest * self.problem.y_norm
+        self.reached = place = kernels.Place(
             np.array([p, -1]), np.array([lam]), np.zeros(capacity, np.intp), np.zeros(capacity),
             np.zeros(capacity), np.empty((capacity, capacity)), len(self.S),
         )  # fmt: skip
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
-        self.reached = place
-        return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> tuple[kernels.Trail, int]:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
@@ -161,20 +157,17 @@ class Candidates(Gathered):
         The run also stops at λ = lam_min, and after `quota` columns marked in `fresh` have entered
         (`kernels.Until`).
         """
-        problem, M = self.problem, len(self.index)
-        run = kernels.Trail(np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp))
-        sizes = float(problem.y_norm), self.unit, self.longest, problem.n, self.below
-        columns = kernels.Columns(self.gram, self.c0, self.norms, *sizes)
-        passed = 0
-        while True:
-            until = kernels.Until(lam_min, limit - passed, quota, fresh)
-            rest = kernels.Trail._make(array[passed:] for array in run)
-            ending, count = kernels.follow(columns, self.reached, until, rest)
-            passed += count
-            if ending != kernels.FULL:
-                break
+        run, columns = empty_trail(limit, len(self.index)), self._table()
+        until = kernels.Until(lam_min, limit, quota, fresh)
+        ending, passed = kernels.follow(columns, self.reached, until, run)
+        while ending == kernels.FULL:
             self._grow()
-        return kernels.Trail._make(array[:passed] for array in run), int(ending)
+            rest = kernels.Trail._make(array[passed:] for array in run)
+            ending, count = kernels.follow(columns, self.reached, until._replace(limit=limit - passed), rest)
+            passed += count
+        if passed < limit:
+            run = kernels.Trail._make(array[:passed] for array in run)
+        return run, int(ending)
 
     def _grow(self) -> None:
         more, names = len(self.reached.order), ("order", "sign", "beta", "L")

@@ -25,6 +25,7 @@ import numpy as np
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
+from sparselin.lasso._small import FEW, small_path
 from sparselin.linalg.gathered import GramRows
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
@@ -33,10 +34,8 @@ from sparselin.results import FloatArray, IndexArray
 # Tuned by path/* and project/* of `make bench`. Results do not depend on these numbers, because everything is
 # proved on all columns.
 _CHUNK = 512  # columns that a thread takes at a time
-_FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
-_ALL = slice(None)
-_FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
-_NEXT = 96  # candidates added at a time: the columns that would enter first
+_MANY = 4000  # if there are more columns, never all are candidates
+_NEXT = 96  # candidates added at a time, or fewer for short paths: the columns that would enter first
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
 # smaller, paths would go to the slower `Homotopy` early.
@@ -53,7 +52,7 @@ class KnotBlock(NamedTuple):
     """
 
     lams: FloatArray
-    columns: IndexArray | slice
+    columns: IndexArray
     coef: FloatArray
     active: list[tuple[int, ...]]
     from_start: bool = False
@@ -84,15 +83,17 @@ class Guess:
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
-        most = _MANY if problem.has_columns else _FEW
-        whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
+        most = _MANY if problem.has_columns else FEW
+        whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
-        self.rows = GramRows(problem)
-        self.quota, self.points = 32, 128
+        self.quota, self.points, self.more = 32, 128, min(_NEXT, steps + 8)
         self.sound = self.candidates.start()
-        if self.sound and not whole:
+        if whole:
+            return
+        self.rows = GramRows(problem)
+        if self.sound:
             first = self.candidates.size(self.candidates.first_correlations())
-            self.candidates.add_largest(first, 2 * _NEXT)
+            self.candidates.add_largest(first, 2 * self.more)
 
     def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
         """Yield proved knots from the point reached down to lam_min, at most `limit` of them.
@@ -103,7 +104,7 @@ class Guess:
         candidates = self.candidates
         while limit > 0:
             start, columns = candidates.here(), candidates.index
-            fresh = self.rows.place[columns] < 0 if not candidates.whole else candidates.place < -1
+            fresh = np.zeros(len(columns), bool) if candidates.whole else self.rows.place[columns] < 0
             run, ending = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
             m, skipped = len(run.lams), 0
             if ending == kernels.DONE:
@@ -114,8 +115,7 @@ class Guess:
             keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
-                where = _ALL if candidates.whole else columns
-                yield KnotBlock(run.lams[:keep], where, run.coef[:keep], active)
+                yield KnotBlock(run.lams[:keep], columns, run.coef[:keep], active)
                 limit -= keep
             if proved < m:
                 if len(candidates.index) == len(columns):
@@ -148,9 +148,10 @@ class Guess:
         another run continues this one (`continues`), the last segment is extrapolated, and the columns that
         would enter first become candidates too.
         """
-        problem, rows, m = self.problem, self.rows, len(run.lams)
+        m = len(run.lams)
         if m == 0 or self.candidates.whole:
             return m
+        problem, rows = self.problem, self.rows
         candidates, used = self.candidates, np.flatnonzero(run.coef.any(axis=0))
         J = candidates.index[used]
         new = used[rows.place[J] < 0]
@@ -184,80 +185,8 @@ class Guess:
                 entries = _entries(c, run.lams[max(0, i - 1) : i + 1], candidates.size)
                 if proved < m:
                     entries[first == proved] = np.inf
-                candidates.add_largest(entries, _NEXT)
+                candidates.add_largest(entries, self.more)
         return proved
-
-
-class Solution(NamedTuple):
-    """A solution of the LASSO at one λ, in the dtype of the problem.
-
-    columns, coef : the active columns and β on them. Active are the columns without penalty, and the other
-        columns with β_j ≠ 0.
-    residual, correlation : r = y − Xβ (n,) and Xᵀr (d,).
-    """
-
-    columns: IndexArray
-    coef: FloatArray
-    residual: FloatArray
-    correlation: FloatArray
-
-
-def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution of the LASSO at λ = lam, in which the features S have no penalty.
-
-    The LASSO is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Returns None if rounding
-    leaves the solution undecided.
-
-    The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
-    proved on all columns. Columns that violate |c_j| ≤ λ there, with c = Xᵀ(y − Xβ), become candidates, and
-    the path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
-    """
-    candidates = Candidates(problem, S, problem.d <= _FEW)
-    if not candidates.start():
-        return None
-    if not candidates.whole:
-        c = np.abs(candidates.first_correlations())
-        c[S] = 0
-        candidates.add_largest(c, _FIRST)
-    t, none = len(S), np.zeros(problem.d, bool)
-    lams: FloatArray = np.zeros(0)  # λ and β (m, M) of the points passed
-    betas: FloatArray = np.zeros((0, 0))
-    while True:
-        run, ending = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
-        if ending != kernels.DONE:
-            return None
-        coef, r = candidates.refine(lam)
-        residual = r.astype(problem.dtype, copy=False)
-        c = problem.correlate(residual)
-        order = candidates.reached.order[: len(coef)]
-        size = problem.y_norm + float(candidates.norms[order] @ np.abs(coef))
-        excess = np.abs(c) - lam
-        excess[S] = excess[candidates.index[order[t:]][coef[t:] != 0]] = 0
-        if not (excess > problem.rounding() * size * problem.column_norms).any():
-            return Solution(candidates.index[order], coef.astype(problem.dtype, copy=False), residual, c)
-        excess[candidates.index] = -1
-        M = len(candidates.index)
-        if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
-            return None
-        wider = np.pad(betas, ((0, 0), (0, M - betas.shape[1])))
-        lams, betas = np.concatenate([lams, run.lams]), np.concatenate([wider, run.coef])
-        c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ betas.T
-        first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # the first violated point
-        keep = max(0, first - 2)
-        if not (candidates.resume(_last(candidates, lams, betas, keep)) if keep else candidates.start()):
-            return None
-        lams, betas = lams[:keep], betas[:keep]
-
-
-def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
-    """Return the point of index keep − 1 of a path, given λ and β at its points.
-
-    No coefficient changes its sign between this point and the next one. So the columns that are active
-    between them are the support of the sum of both β.
-    """
-    places = np.flatnonzero(betas[keep - 1] + betas[keep])
-    P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
-    return candidates.at(float(lams[keep - 1]), betas[keep - 1], P)
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -302,6 +231,12 @@ def knot_blocks(
     set. The path ends before lam_min if rounding leaves a knot undecided. The function terminates: λ
     decreases in each round, because `Homotopy` yields at least one knot or ends.
     """
+    small = small_path(problem, S, lam_min, limit, positive)
+    if small is not None:
+        columns = np.arange(problem.d)
+        active = _replay([], columns, small.events)
+        yield KnotBlock(small.lams, columns, small.coef, active)
+        return
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes
     fast = guess.sound
@@ -313,15 +248,15 @@ def knot_blocks(
         for block in guess.blocks(lam_min, limit) if fast else ():
             if last is None and block.lams[0] <= lam_min:
                 break  # λ* ≤ lam_min
-            for part in (pending, block.between(0, len(block.lams) - 1)):
+            limit -= len(block.lams)
+            ends = limit == 0 or block.lams[-1] <= lam_min
+            for part in (pending, block if ends else block.between(0, len(block.lams) - 1)):
                 if part is not None and len(part.lams):
                     last = part.last()
                     yield part
-            limit -= len(block.lams)
-            pending = block.last()
-            if limit == 0 or pending.lams[0] <= lam_min:
-                yield pending
+            if ends:
                 return
+            pending = block.last()
         if homotopy is None:
             homotopy = Homotopy(problem, S, positive)
             if len(homotopy.free) < len(S):
@@ -338,7 +273,9 @@ def knot_blocks(
             knot = next(knots, None)
             if knot is None:
                 return
-            last = KnotBlock(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active], from_start)
+            last = KnotBlock(
+                np.array([knot.lam]), np.arange(problem.d), knot.coef[None], [knot.active], from_start
+            )
             limit, from_start = limit - 1, False
             yield last
             if knot.lam <= lam_min:

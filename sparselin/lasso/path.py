@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin._kernels import small_lasso as kernels
 from sparselin.lasso._working_set import KnotBlock, knot_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
@@ -110,38 +111,35 @@ def lasso_path(
 
 def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
     """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
-    knots = np.concatenate([block.lams for block in blocks]).astype(problem.dtype)
-    features, coef = _coef_on_features(blocks, problem.d, len(knots))
-    r2 = _r2(problem, S, features, coef, knots)
-    active = [P for block in blocks for P in block.active]
-    for i in range(len(knots) - 2, -1, -1):  # knots must differ, also those that are equal in float32
-        knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
-    active[-1] = active[-2] if len(active) > 1 else ()
-    m, design, coef = problem.n_features, problem.design, coef.astype(problem.dtype)
-    inside = features < m
-    inner = coef[:, inside]
-    path = inner if design.scale is None else inner * design.scale[features[inside]]
-    intercept = coef[:, ~inside].sum(axis=1)  # the column of ones, unless its coefficients are zero
-    fits = (path, intercept, r2.astype(problem.dtype), tuple(active))
+    block, m, design = blocks[0] if len(blocks) == 1 else _join(blocks), problem.n_features, problem.design
+    features, coef, r2 = _fits(problem, S, block)
+    knots, active = block.lams.astype(problem.dtype), block.active
+    if not (knots[:-1] > knots[1:]).all():  # knots must differ, also those that are equal in float32
+        for i in range(len(knots) - 2, -1, -1):
+            knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
+    last = active[-2] if len(active) > 1 else ()
+    coef, intercept = coef.astype(problem.dtype, copy=False), np.zeros(len(knots), problem.dtype)
+    if problem.d > m and len(features) and features[-1] == m:  # the column of ones
+        features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
+    path = coef if design.scale is None else coef * design.scale[features]
+    fits = (path, intercept, r2.astype(problem.dtype, copy=False), (*active[:-1], last))
     free, fit = S[problem.d - m :], design.fit(problem.names, positive)  # without the column of ones
-    return LassoPath(knots, features[inside], *fits, free, end, fit)
+    return LassoPath(knots, features, *fits, free, end, fit)
 
 
-def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArray, FloatArray]:
-    """Return the p columns with a nonzero coefficient at one of the m knots, and β on them (m, p)."""
-    columns = [np.arange(d)[block.columns] for block in blocks]
-    used = np.zeros(d, bool)
-    for J, block in zip(columns, blocks, strict=True):
-        used[J[block.coef.any(axis=0)]] = True
-    place, coef, stop = np.cumsum(used) - 1, np.zeros((m, np.count_nonzero(used))), 0
-    for J, block in zip(columns, blocks, strict=True):
-        start, stop, inside = stop, stop + len(block.lams), used[J]
-        coef[start:stop, place[J[inside]]] = block.coef[:, inside]
-    return np.flatnonzero(used), coef
+def _join(blocks: list[KnotBlock]) -> KnotBlock:
+    """Return the knots of all blocks as one block."""
+    lams = np.concatenate([block.lams for block in blocks])
+    columns = np.unique(np.concatenate([block.columns for block in blocks]))
+    coef, stop = np.zeros((len(lams), len(columns))), 0
+    for block in blocks:
+        start, stop = stop, stop + len(block.lams)
+        coef[start:stop, np.searchsorted(columns, block.columns)] = block.coef
+    return KnotBlock(lams, columns, coef, [P for block in blocks for P in block.active])
 
 
-def _r2(problem: Problem, S: IndexArray, J: IndexArray, coef: FloatArray, knots: FloatArray) -> FloatArray:
-    """Return R² (m,) at the m knots, given β (m, p) on the columns J.
+def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Return the p columns with a nonzero coefficient at one of the m knots, β on them (m, p), and R² (m,).
 
     Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
     and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
@@ -153,8 +151,5 @@ def _r2(problem: Problem, S: IndexArray, J: IndexArray, coef: FloatArray, knots:
             z = z - (ones @ z) / (ones @ ones) * ones
         c = problem.correlate(z)
         c[-1] = 0
-    total = float(z @ z)
-    if total == 0:
-        return np.zeros(len(knots))
-    penalty = np.abs(coef[:, ~np.isin(J, S)]).sum(axis=1) * knots
-    return np.asarray(np.clip((coef @ c[J].astype(np.float64) + penalty) / total, 0, 1))
+    features, coef, r2 = kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))
+    return features, coef, r2

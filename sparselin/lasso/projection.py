@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso._homotopy import Homotopy
-from sparselin.lasso._working_set import solution_at
+from sparselin.lasso._small import solution_at
+from sparselin.lasso._working_set import knot_blocks
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
@@ -69,29 +70,24 @@ def project_dual(
     with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)
         if solution is None:
-            return _by_homotopy(problem, S, lam)
-        coef = np.zeros(problem.d, problem.dtype)
-        coef[solution.columns] = solution.coef
-        u = solution.residual
-        gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
+            return _by_path(problem, S, lam)
+        coef, u, c = solution
+        gap = gap_at(u, u, c, S, coef, lam, problem.column_norms).gap
         return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
 
 
-def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
-    """Compute the projection of `project_dual` by the exact `Homotopy`, which also decides ties."""
-    homotopy = Homotopy(problem, S)
-    above = lam >= homotopy.lam
-    if not above:
-        for _ in homotopy.knots(lam):
-            pass
-    dtype = problem.dtype
-    u = (homotopy.base.r if above else homotopy.residual).astype(dtype, copy=False)
-    coef = homotopy.coef().astype(dtype, copy=False)
+def _by_path(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
+    """Compute the projection of `project_dual` by the LASSO path, which also decides ties."""
+    *_, end = knot_blocks(problem, S, lam, sys.maxsize, False)
+    double, beta = problem.in_double(), end.dense(problem.d)
+    coef, u = (array.astype(problem.dtype) for array in (beta, double.y - double.predict(beta)))
     gap = gap_of(problem, S, coef, lam)
-    status = Status.COMPLETED if homotopy.lam <= lam or above else Status.BEYOND_PRECISION
+    status = Status.COMPLETED if end.lams[-1] <= lam else Status.BEYOND_PRECISION
     return DualProjection(u, coef, _active(coef, S), gap, status, problem.names)
 
 
 def _active(coef: FloatArray, S: IndexArray) -> tuple[int, ...]:
     """Return the features outside S with a nonzero coefficient."""
-    return tuple(np.setdiff1d(np.flatnonzero(coef), S).tolist())
+    active = coef != 0
+    active[S] = False
+    return tuple(np.flatnonzero(active).tolist())

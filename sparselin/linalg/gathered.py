@@ -46,8 +46,8 @@ class Gathered:
         problem, M = self.problem, len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)
-        self.index = np.concatenate([self.index, J])
-        self.norms = problem.column_norms[self.index].astype(np.float64)
+        self.index = np.concatenate([self.index, J]) if M else J
+        self.norms = problem.column_norms[self.index].astype(np.float64, copy=False)
         gram = np.empty((size, size))
         gram[:M, :M] = self.gram
         self.gram = gram
@@ -60,14 +60,15 @@ class Gathered:
             gram[M:] = products if isinstance(products, np.ndarray) else products.toarray()
             gram[:M, M:] = gram[M:, :M].T
         known = problem.dtype == np.float64
-        self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ problem.double_y])
+        c0: Any = problem.Xty[J] if known else self.columns[M:] @ problem.double_y
+        self.c0 = np.concatenate([self.c0, c0]) if M else c0
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """Append the columns J of a dense X to the M copied columns; return all copies as rows."""
         size = M + len(J)
         d = self.problem.d
         rounded = self.problem.unrounded is not None
-        if len(J) == d and self.problem.is_plain and not rounded and np.array_equal(J, np.arange(d)):
+        if len(J) == d and self.problem.is_plain and not rounded and (J[1:] > J[:-1]).all():
             return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
             buffer = np.empty((2 * size, self.problem.n))

@@ -174,7 +174,7 @@ class ThinQR:
         stands at its position.
         """
         path = np.zeros((size, size), self.problem.dtype)
-        kernels.solve_prefixes(self.R, z, position, path)
+        kernels.solve_prefixes(self._R, z, position, path)
         return path
 
     def remove(self, j: int) -> None:
@@ -193,11 +193,11 @@ class ThinQR:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return R⁻¹b, for the factorisation X_J = QR."""
-        return np.asarray(kernels.solve(self.R, b))
+        return np.asarray(kernels.solve(self._R, b))
 
     def solve_transpose(self, b: FloatArray) -> FloatArray:
         """Return R⁻ᵀb, for the factorisation X_J = QR."""
-        return np.asarray(kernels.solve_transpose(self.R, b))
+        return np.asarray(kernels.solve_transpose(self._R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
         """Project v (n,) or (n, m) off the columns of the factorisation X_J = QR.

@@ -1,0 +1,67 @@
+"""The end of a run of `homotopy.follow`, and the summary of a path."""
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.homotopy import solve
+from sparselin._kernels.linear_algebra import copy, dot, is_among, subtract
+
+
+@kernel(**VECTORIZED)
+def finish(columns, place, rows, y, beta, r):
+    """Compute the solution `beta` (M,) at the end of a run, and its residual r = y − Xβ (n,).
+
+    rows : the M columns as rows.
+
+    β of the run is corrected as by `Candidates.refine`. Returns the rounding scale ‖y‖ + Σ‖X_l‖|β_l|, or zero
+    if the correction changes the sign of a penalised coefficient.
+    """
+    p, lam, order, sign, size = place.state[0], place.lam[0], place.order, place.sign, columns.y_norm
+    short, extra = np.empty(p), np.empty(p)
+    copy(y, r)
+    for k in range(p):
+        subtract(place.beta[k], rows[order[k]], r)
+    for k in range(p):
+        short[k] = dot(rows[order[k]], r) - lam * sign[k]
+    solve(place.L, p, short, extra)
+    kept = True
+    for k in range(p):
+        subtract(extra[k], rows[order[k]], r)
+        value = place.beta[k] + extra[k]
+        kept &= (sign[k] == 0) | ((place.beta[k] != 0) & (sign[k] * value > 0))
+        beta[order[k]] = value
+        size += columns.norms[order[k]] * abs(value)
+    return size if kept else 0.0
+
+
+@kernel(**VECTORIZED)
+def summary(coef, columns, lams, c, S, total):
+    """Return the p columns with a nonzero coefficient at one of m knots, β on them (m, p), and R² (m,) there.
+
+    coef : (m, M) β on the M `columns` at each knot; lams (m,) are the λ.
+    c, total : Xᵀz (d,) and ‖z‖², where z is y, or y minus its mean.
+    S : the columns without penalty.
+
+    R² is (⟨β, c⟩ + λ‖β_{S̄}‖₁)/‖z‖², with the columns S̄ outside S; it is 0 if z is zero.
+    """
+    m, M = coef.shape
+    place, r2, p = np.full(c.size, -1), np.zeros(m), 0  # of each column in β; at first of each in `columns`
+    for l in range(M):
+        for i in range(m):
+            if coef[i, l] != 0:
+                place[columns[l]] = l
+                p += 1
+                break
+    features, beta, p = np.empty(p, np.intp), np.empty((m, p)), 0
+    for j in range(c.size):
+        if place[j] >= 0:
+            penalty = 0.0 if is_among(j, S, S.size) else 1.0
+            features[p] = j
+            for i in range(m):
+                x = coef[i, place[j]]
+                beta[i, p] = x
+                r2[i] += x * c[j] + penalty * lams[i] * abs(x)
+            p += 1
+    for i in range(m):
+        r2[i] = min(max(r2[i] / total, 0.0), 1.0) if total > 0 else 0.0
+    return features, beta, r2
