@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span
-from sparselin._kernels.linear_algebra import copy, dot, project
+from sparselin._kernels.linear_algebra import copy, dot, insert, project
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -454,13 +454,8 @@ def _top(v, F, m):
     """Return the m + 1 largest entries of v[:F] in decreasing order. Missing or negative ones count as 0."""
     top = np.zeros(m + 1)
     for j in range(F):
-        x = v[j]
-        if x > top[m]:
-            i = m
-            while i > 0 and top[i - 1] < x:
-                top[i] = top[i - 1]
-                i -= 1
-            top[i] = x
+        if v[j] > top[m]:
+            insert(top, v[j])
     return top
 
 

@@ -303,3 +303,13 @@ def extend(rows, t, column, j, delta, pivots):
         bound = math.sqrt(pivots[x])
         row[x] = max(-bound, min(bound, row[x] / root))
         pivots[x] = max(delta, pivots[x] - row[x] * row[x])
+
+
+@inner()
+def insert(top, x):
+    """Insert x into the descending list `top`, whose last entry, which is below x, falls out."""
+    i = top.size - 1
+    while i > 0 and not x <= top[i - 1]:
+        top[i] = top[i - 1]
+        i -= 1
+    top[i] = x

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import copy, dot, subtract
+from sparselin._kernels.linear_algebra import copy, dot, insert, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -104,11 +104,7 @@ def bound(data, state, m, w, c, H):
         if state[g] == IN:
             total += H[g]
         elif H[g] > top[m]:
-            i = m
-            while i > 0 and top[i - 1] < H[g]:
-                top[i] = top[i - 1]
-                i -= 1
-            top[i] = H[g]
+            insert(top, H[g])
     for i in range(m):
         total += top[i]
     terms = (len(state) + most + 8) * data.eps

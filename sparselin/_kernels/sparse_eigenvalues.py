@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import copy
+from sparselin._kernels.linear_algebra import copy, insert
 
 # Pivots and sums must exceed this, which is the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
@@ -91,16 +91,9 @@ def incumbent(C, k, fixed, support, rounds):
     used = np.zeros(len(C), np.bool_)
     for a in range(fixed):
         support[a], used[a] = a, True
-    size = fixed
-    if fixed == 0:
-        support[0] = _first(C)
-        used[support[0]] = True
-        size = 1
-    while size < k:
-        x, _ = _best_addition(C, support, size, used, np.inf)
-        support[size] = x
-        used[x] = True
-        size += 1
+    for size in range(fixed, k):
+        x = _best_addition(C, support, size, used, np.inf)[0] if size > 0 else _first(C)
+        support[size], used[x] = x, True
     value = np.linalg.eigvalsh(submatrix(C, support, k))[0]
     rest = np.empty(k, np.int64)
     for _ in range(rounds if 1 < k < len(C) else 0):
@@ -190,11 +183,7 @@ def _not_dominant(T, m, left, bad):
         for b in range(m):
             size = abs(T[a, b])
             if b != a and size > top[-1]:
-                c = left - 2
-                while c > 0 and top[c - 1] < size:
-                    top[c] = top[c - 1]
-                    c -= 1
-                top[c] = size
+                insert(top, size)
         bad[a] = not top.sum() < 1 - _MARGIN
         count += bad[a]
     return count

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span, span
-from sparselin._kernels.linear_algebra import copy, copy_rows
+from sparselin._kernels.linear_algebra import copy, copy_rows, insert
 
 # A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
@@ -158,11 +158,7 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
         square, _, c = _dots(V[a], V[-1], n)
         excess = ratio * c * c / square - gains[at[a]]
         if not excess <= top[-1]:
-            b = left - 1
-            while b > 0 and not excess <= top[b - 1]:
-                top[b] = top[b - 1]
-                b -= 1
-            top[b] = excess
+            insert(top, excess)
     return top.sum() <= slack
 
 

@@ -315,12 +315,8 @@ def _result(
 
     The coefficients of the features S, which were eliminated, are found by least squares.
     """
-    w = np.full(problem.d, np.nan, problem.dtype)
-    w[reduced.free] = training.w
-    weights = np.ones(problem.d, problem.dtype)
-    weights[reduced.free] = training.mask
-    theta = np.zeros(problem.d, problem.dtype)
-    theta[reduced.free] = training.theta
+    w, weights, theta = (np.full(problem.d, start, problem.dtype) for start in (np.nan, 1, 0))
+    w[reduced.free], weights[reduced.free], theta[reduced.free] = training.w, training.mask, training.theta
     residual = problem.y - problem.predict(weights * theta)
     theta[qr.index] = qr.solve(qr.Qt @ residual)
     coef = weights * theta

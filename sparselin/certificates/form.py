@@ -28,6 +28,7 @@ CLAIMS: dict[str, type[StepCertificate] | type[NonnegativeStep] | type[OlsStep]]
     "nonnegative_omp": NonnegativeStep,
     "ols": OlsStep,
 }
+_INCREASING = {StepCertificate: ("tied", "active"), NonnegativeStep: ("tied",), OlsStep: ("tied", "spanned")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,16 +71,6 @@ def form_fault(given: Any, n: int, d: int) -> str:
     return ""
 
 
-def has_intercept(n: int, d: int, shape: Any, forced: Any) -> bool:
-    """Return whether a certificate is about X (n, d) with an intercept.
-
-    If so, the column of ones is feature d and comes first among the forced features.
-    """
-    if not (are_integers(shape, 2) and shape == (n, d + 1)):
-        return False
-    return are_features(forced, d + 1) and forced[:1] == (d,)
-
-
 def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int, d: int, claim: str) -> str:
     """Return the first fault in the fields of a step of a certificate, or "" if there is none.
 
@@ -87,14 +78,14 @@ def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int
     """
     if not (are_features(step.selected, d) and step.selected == S):
         return "`selected` must be `forced` and then the picks of the earlier steps"
-    if isinstance(step, NonnegativeStep):
-        return _nonnegative_fault(step, d)
-    if isinstance(step, OlsStep):
-        return _ols_fault(step, d)
-    for name in ("tied", "active"):
+    for name in _INCREASING[type(step)]:
         J = getattr(step, name)
-        if not (are_features(J, d) and J and list(J) == sorted(J)):
+        if not (are_features(J, d) and list(J) == sorted(J) and (J or isinstance(step, OlsStep))):
             return f"`{name}` must be an increasing sequence of features"
+    if isinstance(step, NonnegativeStep):
+        return _nonnegative_fault(step)
+    if isinstance(step, OlsStep):
+        return _ols_fault(step)
     t, s = len(step.tied), len(S)
     if not are_features((step.pick,), d) or step.pick not in (step.tied if claim == "omp" else step.active):
         return f"the pick is not among the {'tied' if claim == 'omp' else 'active'} features"
@@ -113,9 +104,7 @@ def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int
     return ""
 
 
-def _nonnegative_fault(step: NonnegativeStep, d: int) -> str:
-    if not (are_features(step.tied, d) and step.tied and list(step.tied) == sorted(step.tied)):
-        return "`tied` must be an increasing sequence of features"
+def _nonnegative_fault(step: NonnegativeStep) -> str:
     if type(step.pick) is not int or step.pick not in step.tied or {*step.tied} & {*step.selected}:
         return "the pick is not among the tied features, or one of them is selected"
     if not are_fractions(step.coef, len(step.selected)):
@@ -125,11 +114,7 @@ def _nonnegative_fault(step: NonnegativeStep, d: int) -> str:
     return ""
 
 
-def _ols_fault(step: OlsStep, d: int) -> str:
-    for name in ("tied", "spanned"):
-        J = getattr(step, name)
-        if not (are_features(J, d) and list(J) == sorted(J)):
-            return f"`{name}` must be an increasing sequence of features"
+def _ols_fault(step: OlsStep) -> str:
     features = (*step.tied, *step.spanned, *step.selected)
     if len({*features}) < len(features):
         return "a feature is in two of `selected`, `tied` and `spanned`"
@@ -196,7 +181,9 @@ def digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
 def problem_of(shape: Any, forced: Any, X: Any, y: ArrayLike | None) -> Problem:
     """Return X and y as a `Problem`, with an intercept if a certificate of this shape is about one."""
     problem = as_problem(X, y)
-    if problem.is_plain and has_intercept(problem.n, problem.d, shape, forced):
+    whole = problem.d + 1  # with the column of ones, which comes first among the forced features
+    centred = are_integers(shape, 2) and shape == (problem.n, whole) and are_features(forced, whole)
+    if problem.is_plain and centred and forced[:1] == (problem.d,):
         return Problem(problem.X, problem.y, intercept=True)
     return problem
 

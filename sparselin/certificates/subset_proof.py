@@ -32,11 +32,10 @@ class SubsetProof:
         self.labels = np.arange(d) if given.groups is None else given.groups
         self.members = [np.flatnonzero(self.labels == unit).tolist() for unit in range(unit_count(given))]
         self.pairs = np.array(given.hierarchy, np.intp).reshape(-1, 2).T
-        sides = given.lower.tolist(), given.upper.tolist()
         units = [Fraction(2) ** s for s in scale.tolist()]
         self.box = [
             [Fraction(x) * unit if math.isfinite(x) else None for x, unit in zip(side, units, strict=True)]
-            for side in sides
+            for side in (given.lower.tolist(), given.upper.tolist())
         ]
         self.inner = self.box
         self.value: Fraction | None = None

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 import sparselin as sl
 from sparselin.estimators._common import Observations
 from sparselin.greedy._groups import group_omp
-from sparselin.greedy._losses import LOSSES, encode_labels
+from sparselin.greedy._losses import LOSSES
 from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.problem import Problem
@@ -367,17 +367,6 @@ def check_loss(selector: Any, y: Any) -> None:
         raise ValueError(f"noise_variance must be None for loss={loss!r}: only loss='squared' takes it")
     if loss != "logistic":
         _check_no_words(y)
-
-
-def encode(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return y and the classes. For logistic regression y becomes 1 in the second class and 0 in the first.
-
-    For other losses return y unchanged, and None.
-    """
-    if loss != "logistic":
-        return y, None
-    labels, classes = encode_labels(y)
-    return labels.astype(dtype), classes
 
 
 def _check_no_words(y: Any) -> None:

@@ -25,6 +25,7 @@ from sparselin import validation
 from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
+from sparselin.greedy._losses import encode_labels
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.results.base import dense
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
@@ -216,9 +217,11 @@ class PathSelector(  # type: ignore[misc]
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
-        y, self.classes_ = _paths.encode(
-            _paths.as_outputs(y, type(self).__name__, self._several), self.loss, X.dtype
-        )
+        y = _paths.as_outputs(y, type(self).__name__, self._several)
+        self.classes_: Any = None
+        if self.loss == "logistic":
+            labels, self.classes_ = encode_labels(y)
+            y = labels.astype(X.dtype)
         n, d = X.shape
         names = _common.names_of(self)
         first = validation.check_indices(self.forced, d, "forced", names)

@@ -8,7 +8,7 @@ import numpy as np
 from sparselin.guarantees._selection_events import Basis, Event
 from sparselin.guarantees._truncated_laws import Ends, negative
 from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
-from sparselin.validation import check_count, check_level
+from sparselin.validation import check_count, check_real
 
 
 class Choice(NamedTuple):
@@ -72,19 +72,21 @@ def trace_of(path: SelectionPath | LassoPath, k: int | None, lam: Any) -> Trace:
     if lam is not None:
         raise ValueError("lam needs a LassoPath; the models of other paths have no λ")
     support, f = path.support.tolist(), int(np.isnan(path.lam_star).sum())
-    if k is None and path.status is not Status.COMPLETED:
-        raise _no_end(path)
-    k = check_count(len(support) if k is None else k, "k", f, len(support), " (the steps of the path)")
+    k = _count_steps(path, k, Status.COMPLETED, f, len(support))
     signs, levels = np.sign(np.diag(path.coef_path)).tolist(), path.lam_star.tolist()
     events = [Event(tuple(support[:t]), (), support[t], signs[t], levels[t]) for t in range(f, k)]
     return Trace(events, support[:k], f, tuple(support[:k]), path.fit.by_length)
 
 
-def _no_end(path: SelectionPath | LassoPath) -> ValueError:
-    return ValueError(
-        f"path ended by itself ({path.status.name}), so y decided its length. Pass a number k of steps that "
-        "was fixed before y was seen, or a path with such a number of steps (max_steps in lasso_path)"
-    )
+def _count_steps(path: SelectionPath | LassoPath, k: int | None, end: Status, low: int, most: int) -> int:
+    """Return k, in low..most, or the length `most` of a path whose status is `end`."""
+    if k is None and path.status is not end:
+        raise ValueError(
+            f"path ended by itself ({path.status.name}), so y decided its length. Pass a number k of "
+            "steps that was fixed before y was seen, or a path with such a number of steps (max_steps in "
+            "lasso_path)"
+        )
+    return check_count(most if k is None else k, "k", low, most, " (the steps of the path)")
 
 
 def _state_at(path: LassoPath, lam: Any) -> Trace:
@@ -94,9 +96,8 @@ def _state_at(path: LassoPath, lam: Any) -> Trace:
             "lam must be a number that was fixed before y was seen. A λ of cross-validation depends on y by "
             f"comparisons that no inequality here describes; use method='split' for it. Got {lam!r}"
         )
-    forced, level = path.forced.tolist(), check_level(float(lam), "lam")
-    if level == 0:
-        raise ValueError("lam must be positive, because at λ = 0 there is no selection; got 0")
+    positive = "positive, because at λ = 0 there is no selection"
+    forced, level = path.forced.tolist(), check_real(float(lam), "lam", lambda value: value > 0, positive)
     coef = path.at(level)
     A = [*forced, *np.setdiff1d(np.flatnonzero(coef), forced).tolist()]
     signs = (0.0,) * len(forced) + tuple(np.sign(coef[A[len(forced) :]]).tolist())
@@ -106,9 +107,7 @@ def _state_at(path: LassoPath, lam: Any) -> Trace:
 def _steps_of_lasso(path: LassoPath, k: int | None) -> Trace:
     """Return the first k steps of a LASSO path; at each one feature enters or leaves."""
     forced, most = path.forced.tolist(), len(path) - 1
-    if k is None and path.status is not Status.MAX_STEPS:
-        raise _no_end(path)
-    k = check_count(most if k is None else k, "k", 0, most, " (the steps of the path)")
+    k = _count_steps(path, k, Status.MAX_STEPS, 0, most)
     signs = np.sign(path.coef_path[1:] + path.coef_path[:-1])  # on each segment
     place = {j: i for i, j in enumerate(path.features.tolist())}
     events, A, f = [], forced, len(forced)

@@ -209,7 +209,7 @@ def tails(law: Normal | Circle, outer: Set, inner: Set) -> tuple[Bounds, Bounds]
     least, largest = (corner.masses(law) for corner in corners(outer, inner))
     with ctx.workprec(3 * _BITS):
         (above, below), (above_most, below_least) = ((R / (R + L), L / (R + L)) for R, L in (least, largest))
-    return (_lower(above), _upper(above_most)), (_lower(below_least), _upper(below))
+    return (_ends(above)[0], _ends(above_most)[1]), (_ends(below_least)[0], _ends(below)[1])
 
 
 def limits(law: Normal | Circle, outer: Set, inner: Set, level: float) -> FloatArray:
@@ -269,9 +269,5 @@ def _root(law: Normal, part: Corner, level: float, sign: int, side: int, theta: 
     return theta + side * distance, theta
 
 
-def _lower(ball: Any) -> float:
-    return math.nextafter(float(ball.lower()), -math.inf)
-
-
-def _upper(ball: Any) -> float:
-    return math.nextafter(float(ball.upper()), math.inf)
+def _ends(ball: Any) -> Bounds:
+    return math.nextafter(float(ball.lower()), -math.inf), math.nextafter(float(ball.upper()), math.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Unpack, get_args
@@ -188,7 +189,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
 def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: ScaledData) -> list[Bound]:
     """Return the guarantees on R² for the run of one algorithm."""
     if run.algorithm == "FR":
-        return promises.of_forward_regression(run, spectrum.correlation(), data)
+        return promises.of_forward_regression(run, spectrum.correlation, data)
     return promises.of_omp(run, spectrum.of_given(), data)
 
 
@@ -260,7 +261,7 @@ class _Cache:
         gamma : a lower bound on the submodularity ratio γ_{S,k} for the final set of the path.
         """
         size = "2k − 1" if len(S) < self.k else "2k"
-        given, correlation = self.spectrum.of_given(), self.spectrum.correlation()
+        given, correlation = self.spectrum.of_given(), self.spectrum.correlation
         known = LowerBounds(gamma, float(given[size][0]), float(correlation[size][0]))
         key = frozenset(S.tolist()), int(pick[0]) if len(pick) else -1, known
         if key not in self.steps:
@@ -285,15 +286,11 @@ class _Spectrum:
     """
 
     def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
-        self.data, self.k, self.node_limit = data, k, node_limit
+        self.data, self.node_limit, self.sizes = data, node_limit, {"2k − 1": 2 * k - 1, "2k": 2 * k}
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
         self.given = dataclasses.replace(found, lambda_min=self._widen(found.lambda_min, found.k))
-        doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
+        doubled = {name: self._least(data.X, size) for name, size in self.sizes.items()}
         self.least = {"k": self.given.lambda_min, **doubled}
-        self._correlation: dict[str, FloatArray] | None = None
-
-    def _sizes(self) -> tuple[tuple[str, int], ...]:
-        return ("2k − 1", 2 * self.k - 1), ("2k", 2 * self.k)
 
     def _least(self, X: FloatArray, size: int) -> Interval:
         found = sparse_eigenvalues(X, size, node_limit=self.node_limit)
@@ -325,6 +322,7 @@ class _Spectrum:
         """
         return {size: _pair(value) for size, value in self.least.items()}
 
+    @functools.cached_property
     def correlation(self) -> dict[str, FloatArray]:
         """Return bounds (2,) on λ(s) for the columns scaled to length 1; the keys are "k", "2k − 1" and "2k".
 
@@ -333,15 +331,11 @@ class _Spectrum:
         D⁻¹CD⁻¹. For w = D⁻¹v, vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues of H lie
         between the least eigenvalues of C and (min D)⁻² times these.
         """
-        if self._correlation is None:
-            shortest = float(self.data.norms.min())
-            if shortest >= 1 - self.data.problem.rounding():
-                widened = np.array([1.0, shortest**-2])
-                self._correlation = {size: widened * pair for size, pair in self.of_given().items()}
-            else:
-                unit = self.data.X / np.where(self.data.norms > 0, self.data.norms, 1)
-                self._correlation = {size: _pair(self._least(unit, s)) for size, s in self._sizes()}
-        return self._correlation
+        shortest = float(self.data.norms.min())
+        if shortest >= 1 - self.data.problem.rounding():
+            return {size: np.array([1.0, shortest**-2]) * pair for size, pair in self.of_given().items()}
+        unit = self.data.X / np.where(self.data.norms > 0, self.data.norms, 1)
+        return {name: _pair(self._least(unit, size)) for name, size in self.sizes.items()}
 
     def constants(self) -> list[tuple[str, Interval]]:
         """Return the pairs (name, bounds on λ(s)) for the sizes s, for `GuaranteeBounds.constants`."""

@@ -18,6 +18,7 @@ must be non-negative on |F| + 3(k − |F|) ≤ 3k features. f_de and f_sv may de
 that remains has the same bound as without F, because F counts in the k features.
 """
 
+import contextlib
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -83,7 +84,9 @@ def of_regularized(
     problem, first = given.problem, given.forced
     g, more = _Objective(scale(problem), _gram(problem), f, nu, first), k - len(first)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu, forced=first)
-    local = _local(problem, k, f, nu, eps, first)
+    local: SubsetResult | None = None
+    with contextlib.suppress(ValueError):  # local search refuses an f that is negative where it begins
+        local = greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=first)
     left = (given.reduced.y_norm / problem.y_norm) ** 2 if first and problem.y_norm > 0 else 1.0
     top = _maximum(g, more, 1 - left * (1 - best.upper), best.rounding, [ahead, *([local] if local else [])])
     gamma = _gamma(given.reduced, ahead.support, more, pair_limit)
@@ -132,14 +135,6 @@ def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypot
         ("f submodular", getattr(f, "submodular", None)),
         ("f(F) ≥ 0" if g.forced else "f(∅) ≥ 0", float(f.value(g.C, g.forced)) >= 0),
     )
-
-
-def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list[int]) -> SubsetResult | None:
-    """Run greedy local search; return None if f is negative at the start, which raises an error."""
-    try:
-        return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=forced)
-    except ValueError:
-        return None
 
 
 def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, pair_limit: int) -> FloatArray:

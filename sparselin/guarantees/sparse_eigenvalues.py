@@ -126,8 +126,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     X, eps = _design(X)
     n, d = X.shape
     k = min(k, d)
-    nodes = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
-    node_limit = min(nodes, 2**62)
+    node_limit = check_limit(node_limit, "node_limit", default_nodes(d, k))
     check_memory((d, d), np.float64, "The Gram matrix of X")
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
@@ -144,6 +143,11 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     coherence = float(babel[0]) if np.count_nonzero(C.diagonal()) > 1 else math.nan
     condition = _quotient(most, least)
     return SparseEigenvalues(k, least, most, low.support, high.support, condition, coherence, babel)
+
+
+def check_limit(limit: int | None, name: str, default: int) -> int:
+    """Check that a limit of a search is a positive integer or None, for the default; return at most 2⁶²."""
+    return min(default if limit is None else check_count(limit, name, 1), 2**62)
 
 
 def default_nodes(d: int, k: int) -> int:

@@ -66,7 +66,7 @@ from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
-from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
+from sparselin.guarantees.sparse_eigenvalues import bound_below, check_limit, default_nodes
 from sparselin.linalg.elimination import eliminate
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
@@ -77,8 +77,6 @@ from sparselin.validation import Columns, check_count, check_generator
 _FEW_PAIRS = 2_000_000
 # The largest numbers of sets L for which an eigenvalue, or a greedy pair, is searched separately.
 _MOST_BASES, _TRIED_BASES = 1024, 32
-# The largest limit that a kernel accepts.
-_MOST = 2**62
 # Bounds with a smaller relative difference count as equal; a result reports this difference as `rounding`. It
 # must exceed the rounding errors of the bounds, because otherwise no search would end. With a larger value γ
 # would have fewer digits.
@@ -165,12 +163,8 @@ def submodularity_ratio(
     problem = eliminate(whole, whole.indices(forced, "forced"))
     J = problem.indices(U, "U")
     k = min(check_count(k, "k", 1), problem.d)
-    if pair_limit is None:
-        pair_limit = max(5 * 10**6, 10**9 // problem.d)
-    if node_limit is None:
-        node_limit = default_nodes(problem.d, k)
-    pair_limit = min(check_count(pair_limit, "pair_limit", 1), _MOST)
-    node_limit = min(check_count(node_limit, "node_limit", 1), _MOST)
+    pair_limit = check_limit(pair_limit, "pair_limit", max(5 * 10**6, 10**9 // problem.d))
+    node_limit = check_limit(node_limit, "node_limit", default_nodes(problem.d, k))
     generator = check_generator(rng)
     nonzero = np.flatnonzero(problem.column_norms)
     if problem.y_norm == 0 or len(nonzero) == 0:
@@ -206,9 +200,8 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
     J are the columns of U. The data are replaced by a triangular factor of (X, y) if the factor has fewer
     rows.
     """
-    columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
-    A[:, :-1] = columns
+    A[:, :-1] = problem.columns(nonzero)
     A[:, -1] = problem.y
     # twice: the first lengths are rounded to the dtype of the problem
     A /= np.append(problem.column_norms[nonzero], problem.y_norm)

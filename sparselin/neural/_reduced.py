@@ -171,9 +171,8 @@ class ReducedNetwork:
 
     def absent(self) -> Tensor:
         """Return a mask (d,) of the absent features."""
-        out = torch.ones(self.n_features, dtype=torch.bool, device=self.features.device)
-        out[self.features] = False
-        return out
+        everything = torch.ones(self.n_features, dtype=torch.bool, device=self.features.device)
+        return everything.index_fill(0, self.features, False)
 
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
         """Return the loss L on all rows and its gradients in the weights of all features, in evaluation mode.

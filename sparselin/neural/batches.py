@@ -77,10 +77,9 @@ class Border(NamedTuple):
                 raise ValueError("network must have an output for each of at least two classes; got 1 output")
             low, high = (int(bound) for bound in torch.aminmax(y))
             if low < 0 or high >= n_classes:
-                wrong = low if low < 0 else high
                 raise ValueError(
                     f"y of batch {number} must hold classes in 0..{n_classes - 1}, because the network has "
-                    f"{n_classes} outputs; got {wrong}"
+                    f"{n_classes} outputs; got {low if low < 0 else high}"
                 )
 
     def _design(self, X: Tensor, name: str) -> Tensor:

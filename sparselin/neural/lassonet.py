@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -154,9 +155,7 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
     def progression() -> Iterator[float]:
         start, growth = training.settings.lam_start, float(training.settings.growth)
         lam = first_lambda(training, growth) if start == "auto" else float(start)
-        while True:
-            yield lam
-            lam *= growth
+        yield from itertools.accumulate(itertools.repeat(growth), operator.mul, initial=lam)
 
     return progression()
 
@@ -375,8 +374,7 @@ def matrix_completion(
     check_count(rounds, "rounds", 1)
     check_level(tol, "tol")
     values, observed = _values_and_mask(Z)
-    given = options.pop("names", None)
-    names = frame_names(Z) if given is None else check_names(given, values.shape[1])
+    names = frame_names(Z) if options.get("names") is None else options["names"]
     mean = values.sum(dim=1, keepdim=True) / observed.sum(dim=1, keepdim=True)
     X = torch.where(observed, values, mean)
     with seeded(rng):
@@ -395,7 +393,7 @@ def matrix_completion(
     status = path.status if path.status is Status.STOPPED else Status.MAX_ITER
     return MatrixCompletion(
         completed=X.cpu().numpy(), observed=observed.cpu().numpy(), change=np.array(changes),
-        path=path, status=Status.COMPLETED if changes[-1] <= tol else status, names=names,
+        path=path, status=Status.COMPLETED if changes[-1] <= tol else status, names=path.names,
     )  # fmt: skip
 
 

@@ -182,9 +182,8 @@ class Plan(NamedTuple):
 def make_plan(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
     """Return the plan; raise TypeError or ValueError if an argument is invalid."""
     epochs = check_count(epochs, "epochs", 1)
-    if batch_size is not None:
-        batch_size = check_count(batch_size, "batch_size", 1)
-    return Plan(epochs, batch_size, check_real(learning_rate, "learning_rate", lambda x: x > 0, "positive"))
+    size = None if batch_size is None else check_count(batch_size, "batch_size", 1)
+    return Plan(epochs, size, check_real(learning_rate, "learning_rate", lambda x: x > 0, "positive"))
 
 
 def as_device(device: Any) -> torch.device:
