@@ -106,7 +106,7 @@ CASES: tuple[Case, ...] = (
         *greedy("random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))),
         path("random-walk", "random walk", Goal(entrants.sklearn_path, 1.5)),
     ),
-    Case("tiny", designs.sparse, {"n": 100, "d": 30, "k": 10}, TOY).with_jobs(
+    Case("tiny", designs.sparse, {"n": 100, "d": 30, "k": 10}, {"n": 40, "d": 20, "k": 3}).with_jobs(
         *omp_both_ways("tiny", "sparse signal", (Goal(entrants.sklearn_omp, 5),)),
         path("tiny", "sparse signal", Goal(entrants.sklearn_path, 5)),
     ),

@@ -306,19 +306,20 @@ def gemvs(data: Data) -> None:
 @entrant("SPAMS (OLS)", "ols", needs="spams")
 def spams_omp(data: Data) -> Any:
     """Run SPAMS' `omp`, which is orthogonal least squares."""
-    import spams
-
-    X, Y = cache(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
-    return spams.omp(Y, X, L=data.k, numThreads=2)
+    return _spams(data, 2)
 
 
 @entrant("SPAMS (OLS), one thread", "omp/small", "ols/small", "omp/tiny", needs="spams")
 def spams_omp_alone(data: Data) -> Any:
     """Run SPAMS' `omp`, which is orthogonal least squares, in one thread: on small data it is faster so."""
+    return _spams(data, 1)
+
+
+def _spams(data: Data, threads: int) -> Any:
     import spams
 
     X, Y = cache(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
-    return spams.omp(Y, X, L=data.k, numThreads=1)
+    return spams.omp(Y, X, L=data.k, numThreads=threads)
 
 
 @entrant("SPAMS (OLS)", "batch", needs="spams")

@@ -25,12 +25,30 @@ import numpy as np
 from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.descent import combine
 from sparselin._kernels.linear_algebra import dot, extend_inverse, is_among, project, subtract
-from sparselin._kernels.many import select
+from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, extend
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
 # A safety factor: rounding errors can exceed their usual size, but not by this factor.
 _SURE = 100.0
+
+
+@inner()
+def select(A, y, k):
+    """Return up to k picks of the compiled OMP of the library, as long as they are certain.
+
+    A : (n, d) a design in C order with columns of unit length.
+    """
+    n, d = A.shape
+    mu = (n // 8 + 12) * 2.0**-24  # as in `greedy._single.Screen`
+    screen = ScreenedDesign(
+        A, np.empty((n, d), np.int16), True, np.ones(d), np.empty(d), np.ones(d), np.empty(d)
+    )
+    factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
+    columns = SelectedColumns(*factors, y.copy(), np.zeros(d, np.bool_))
+    levels = Levels(_ROUNDING * math.sqrt(n), _ROUNDING, 1, math.sqrt(dot(y, y)), _ROUNDING, -1.0)
+    picks, steps = np.full(k + 1, -1), np.empty((k + 1, 4))
+    return picks[: extend(screen, columns, None, 0, levels, picks, steps, False, mu / (1 - mu))]
 
 
 @kernel()
@@ -41,7 +59,7 @@ def sweep(X, Y, k, verdict):
         the library is not certain of k picks.
     """
     for b in range(len(X)):
-        picks = select(X[b], Y[b], np.ones(X.shape[2]), _ROUNDING, k, None)
+        picks = select(X[b], Y[b], k)
         verdict[b] = check(X[b], Y[b], picks, 1.0) if picks.size == k else UNDECIDED
 
 

@@ -43,9 +43,7 @@ def check_design(X: Any, name: str = "X") -> Any:
     the norms are measured (see `Problem`).
     """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
-    if type(X) is np.ndarray and X.dtype in _FLOATS:
-        pass
-    elif sparse is not None and sparse.issparse(X):
+    if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
         if not X.has_canonical_format:
             X = X.copy()  # it may share its entries with the given matrix

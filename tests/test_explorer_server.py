@@ -10,7 +10,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from sparselin.plots.explorer import serve
+from sparselin.studies.common import serve
 from sparselin.studies.common.group import cli
 
 
@@ -124,7 +124,7 @@ def port():
     for name in ("marimo", "uvicorn", "websockets"):
         pytest.importorskip(name)
     psutil = pytest.importorskip("psutil")
-    code = "from sparselin.plots.explorer import serve; p = serve.bind(0); "
+    code = "from sparselin.studies.common import serve; p = serve.bind(0); "
     code += "print(p.getsockname()[1], flush=True); "
     with subprocess.Popen(
         [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],

@@ -7,7 +7,6 @@ from oracles import lasso_kkt, worst_kkt
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin.lasso import _small as small
-from sparselin.lasso import entry as entries
 from sparselin.lasso import projection as dual_polytope
 from sparselin.lasso._homotopy import Homotopy
 
@@ -62,7 +61,6 @@ def test_what_rounding_leaves_undecided_is_left_to_the_careful_path():
         (Problem(X[:, :5], X[:, 0]), np.array([0])),
     ):  # fmt: skip
         assert small.small_path(problem, S, 0.0, 5) is None
-        assert entries._simple_entry(problem, S) is None
         assert sl.lasso_path(problem, forced=S, max_steps=5).status in (Status.MAX_STEPS, Status.COMPLETED)
     assert small.solution_at(Problem(tie, y), NONE, 1.0) is None
     assert small.small_path(Problem(X, y), NONE, 1e9, 5) is None
@@ -92,29 +90,6 @@ def test_projections_widen_their_columns(only_small, monkeypatch, order, S, shar
     assert share > 0.2 or len(rounds) > 1
 
 
-@pytest.mark.parametrize("options", OPTIONS[:2])
-@pytest.mark.parametrize("seed", range(40))
-def test_simple_entries_are_those_of_the_homotopy(options, seed):
-    rng = np.random.default_rng(seed)
-    X, y = draw(seed, *rng.integers(3, 60, 2))
-    problem = Problem(X, y, **options)
-    S = problem.unpenalized_columns(rng.choice(X.shape[1], min(*X.shape, 12) // 4, replace=False))
-    entry, careful = entries._simple_entry(problem, S), entries.entry_of(problem, Homotopy(problem, S))
-    if entry is not None:
-        assert (entry.tied, entry.active, entry.status) == (careful.tied, careful.active, careful.status)
-        assert entry.signs.tolist() == careful.signs.tolist()
-        for name in ("lam_star", "window_lower", "proof_lower", "residual_norm", "direction"):
-            assert getattr(entry, name) == pytest.approx(getattr(careful, name), rel=1e-10)
-        assert sl.lambda_star(problem, forced=S[X.shape[1] > S]) == entry.lam_star
-
-
-def test_most_entries_are_simple(only_small):
-    for seed in range(10):
-        X, y = draw(seed)
-        assert sl.first_entry(X, y, intercept=True, forced=[3]).status is Status.COMPLETED
-        assert sl.lambda_star(X, y) == pytest.approx(np.abs(X.T @ y).max())
-
-
 def test_a_feature_that_ties_but_does_not_enter_is_listed():
     """⟨X_0, y⟩ = ⟨X_1, y⟩ = 2, but the second falls faster than λ: ⟨X_0, X_1⟩ = 2‖X_0‖²."""
     X, y = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([2.0, -2.0, 1.0])
@@ -123,22 +98,12 @@ def test_a_feature_that_ties_but_does_not_enter_is_listed():
     assert small.small_path(Problem(X, y), NONE, 0.0, 2).events.tolist() == [1, 3]
 
 
-def test_entries_of_rounded_data_are_left_to_the_homotopy():
-    X, y = draw(0)
-    gram = Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
-    for problem in (gram, Problem(X, y, sample_weight=np.ones(40)), Problem(X, y, standardize=True)):
-        assert small.small_path(problem, NONE, 0.0, 2) is not None
-        assert entries._simple_entry(problem, NONE) is None
-
-
 @pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
 def test_lengths_do_not_matter(only_small, scale):
     X, y = draw(1)
-    path, entry = sl.lasso_path(X, y), sl.first_entry(X, y)
-    scaled, other = sl.lasso_path(X * scale, y), sl.first_entry(X * scale, y)
+    path, scaled = sl.lasso_path(X, y), sl.lasso_path(X * scale, y)
     np.testing.assert_array_equal(scaled.knots, path.knots * scale)
     assert scaled.active == path.active
-    assert (other.tied, other.window_lower) == (entry.tied, entry.window_lower * scale)
     assert sl.project_dual(X * scale, y, scale).u.tolist() == sl.project_dual(X, y, 1.0).u.tolist()
 
 

@@ -3,8 +3,6 @@
 The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """
 
-import math
-
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, inner, kernel
@@ -180,20 +178,3 @@ def moments(data, by_rows, root, t, centres, squares, products, start, stop):
         _moments_by_rows(data, root, t, centres, squares, products, start, stop)
     else:
         _moments_by_columns(data, root, t, centres, squares, products, start, stop)
-
-
-@kernel(**VECTORIZED)
-def lengths(squares, products, scale, norms, Xty):
-    """Write norms_j = scale_j·√squares_j, and Xty_j = scale_j·products_j; without an entry, scale_j is 1.
-
-    Returns the least and the largest norm, and whether all squares are finite.
-    """
-    zeros, least, most = 0.0, np.inf, 0.0
-    for j in range(squares.size):
-        zeros += squares[j] * 0
-        norms[j], Xty[j] = math.sqrt(squares[j]), products[j]
-    for j in range(scale.size):
-        norms[j], Xty[j] = math.sqrt(squares[j]) * scale[j], products[j] * scale[j]
-    for j in range(squares.size):
-        least, most = min(least, norms[j]), max(most, norms[j])
-    return least, most, zeros == 0

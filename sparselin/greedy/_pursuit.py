@@ -6,9 +6,11 @@ errors, no other column can have the largest score.
 
 import contextlib
 
+import numpy as np
+
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._selection import Callback, GreedyMethod, Selection, begin, floor_of
-from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
+from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Screened
 from sparselin.greedy._walk import walk
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
@@ -28,7 +30,8 @@ class Pursuit:
         self._method, self._k, self._floor, self._count = method, k, floor, count
         self._audit = None if method.by_rule else method.audit
         problem = selection.problem
-        self._small, screened = problem.n * problem.d <= SMALL, not method.by_rule and can_screen(problem)
+        self._small, in_double = problem.n * problem.d <= SMALL, bool(problem.dtype == np.float64)
+        screened = in_double and not method.by_rule and problem.n <= LONGEST
         self._can_screen = screened and method.lengths is None
         self._scheme: ByRule
         if method.by_rule:

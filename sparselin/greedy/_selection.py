@@ -267,8 +267,6 @@ def floor_of(data: Problem, total_norm: float, tol: float | None, residual: floa
     The path stops once this norm is at most the larger one of tol·total_norm and `residual`. The threshold
     allows for the rounding error of the computed norm. It is −1 if neither argument was given.
     """
-    if tol is None and residual is None:
-        return -1.0
     level = -1.0 if tol is None else check_tolerance(tol) * total_norm
     level = level if residual is None else max(level, check_level(residual, "residual"))
     return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))

@@ -15,7 +15,6 @@ method decides.
 
 import math
 import time
-from typing import cast
 
 import numpy as np
 
@@ -34,7 +33,7 @@ FEWEST = 5
 SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.
-_LONGEST = 2**24
+LONGEST = 2**24
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
 _RUN = 64  # the most picks made in one call
 _U = eps_of(np.float32) / 2
@@ -89,9 +88,8 @@ class Screened(ByRule):
         self, selection: Selection, k: int, count: int, *, with_active: bool, at_once: bool, by_length: bool
     ) -> None:
         super().__init__(selection)
-        self._at_once = at_once
         problem, qr = selection.problem, selection.qr
-        self._k, self._count, self._with_active = k, count, with_active
+        self._k, self._count, self._with_active, self._at_once = k, count, with_active, at_once
         qr.reserve(min(k, problem.n))
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
@@ -116,8 +114,7 @@ class Screened(ByRule):
         picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
         picks[0], stop = pick.feature, m if at_once else 1
         while True:
-            here = slice(s, stop + 1)
-            more = at_once and m < left
+            here, more = slice(s, stop + 1), at_once and m < left
             count = self._grow(levels, picks[here], steps[here], more)
             qr.index += picks[s : s + count].tolist()
             s += count
@@ -163,17 +160,13 @@ class Screened(ByRule):
             picks, steps = np.full(1, -1), np.empty((1, 4))
             self._grow(levels, picks, steps, True, gamma)
             return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
-        r = self._growth.r
+        r, data, t = self._growth.r, self._screen.data, self.selection.qr.size
         length = math.sqrt(r @ r)
         if length == 0:
             return -1, 0.0, 0.0
         z = self._screen.scores(r / length)
-        found = kernels.certain_pick(self._screen.data, z, self._growth, self.selection.qr.size, levels)
-        return cast(tuple[int, float, float], found)
-
-
-def can_screen(problem: Problem) -> bool:
-    return bool(problem.dtype == np.float64) and problem.n <= _LONGEST
+        found: tuple[int, float, float] = kernels.certain_pick(data, z, self._growth, t, levels)
+        return found
 
 
 class Screen:
@@ -184,9 +177,7 @@ class Screen:
         by_rows = bool(X.flags.c_contiguous)
         data = X if by_rows else X.T
         copy, unit, error = np.empty((n, d), np.int16), np.empty(d), np.empty(d)
-        if scale is None:
-            scale = np.empty(d)
-            scale.fill(1)
+        scale = np.ones(d) if scale is None else scale
         norms = problem.column_norms[:d]
         self.data = kernels.ScreenedDesign(data, copy, by_rows, scale, unit, norms, error)
         # The roundings of a term are those of x (1), of its product (1), in the pairwise sum of eight (3), in

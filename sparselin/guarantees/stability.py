@@ -8,13 +8,9 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels.many import select_rows
-from sparselin.greedy._single import SMALL, can_screen
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.linalg.gathered import is_dense
-from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
@@ -133,40 +129,18 @@ def stability_selection(
     if problem.n < 2:
         raise ValueError("X must have at least two rows, one for each half; got one")
     m, random = problem.n // 2, np.random.default_rng(rng)
-    paths: list[IndexArray] = []
+    paths: list[list[IndexArray]] = []
 
     def result(status: Status) -> StabilitySelection:
         shape = (problem.n, problem.n_features)
         return StabilitySelection(np.array(paths), first, tau, method, *shape, status, problem.names)
 
-    at_once = 1 if callback is not None else 1 + 10**6 // problem.n
-    while len(paths) < pairs:
-        count = min(at_once, pairs - len(paths))
-        halves = np.array([random.permutation(problem.n)[: 2 * m] for _ in range(count)])
-        orders = _orders(problem, np.sort(halves.reshape(-1, m)), k, method, first)
-        paths.extend(orders.reshape(-1, 2, k))
+    for _ in range(pairs):
+        halves = random.permutation(problem.n)[: 2 * m].reshape(2, m)
+        paths.append([_order(problem.of_rows(np.sort(rows)), k, method, first) for rows in halves])
         if callback is not None and callback(result(Status.STOPPED)):
             return result(Status.STOPPED)
     return result(Status.COMPLETED)
-
-
-def _orders(problem: Problem, halves: IndexArray, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the results of `_order` for each row of `halves`, the rows of a half.
-
-    On small dense data one compiled call for each half finds the picks of "omp" and "ols" that are certain.
-    """
-    orders, m = np.full((len(halves), k), -1), halves.shape[1]
-    alike = problem.is_plain and not problem.is_rounded and is_dense(problem) and can_screen(problem)
-    if method != "lasso" and alike and not len(forced) and k <= m and m * problem.d <= SMALL:
-        data = np.array(problem.X, order="C"), np.array(problem.y), problem.unit
-        by_length = True if method == "ols" else None
-        with workers(2.0 * m * problem.d * k * len(halves)) as count:
-            spread_chunks(
-                lambda a, b: select_rows(*data, halves[a:b], by_length, orders[a:b]), len(halves), 4, count
-            )
-    for i in np.flatnonzero(orders[:, 0] < 0):
-        orders[i] = _order(problem.of_rows(halves[i]), k, method, forced)
-    return orders
 
 
 def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:

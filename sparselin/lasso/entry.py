@@ -5,17 +5,14 @@ S are the features without penalty.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.lasso._small import small_path
 from sparselin.linalg.thin_qr import ThinQR, refine
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
-from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
 
@@ -23,11 +20,6 @@ from sparselin.validation import Columns
 # into about κ·eps, which is below the threshold for κ up to 10⁶. If the threshold were larger, small
 # coefficients would be lost, and with them conditions; if it were smaller, zeros would count as coefficients.
 _ZERO = 1e-9
-
-# The knots of the kernels count as accurate if the bound on the errors of c is at most this share of λ. The
-# bound is some hundred times the usual error. With a larger share λ would have fewer digits than `Homotopy`
-# computes; with a smaller one, `Homotopy` would be needed more often, which takes ten times as long.
-_ACCURATE = 1e-10
 
 
 @takes_problem
@@ -121,32 +113,7 @@ def first_entry(
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
     problem = as_problem(X, y, **data, operator=True)
-    S = problem.unpenalized_columns(forced, unpenalized)
-    entry = _simple_entry(problem, S)
-    return entry_of(problem, Homotopy(problem, S)) if entry is None else entry
-
-
-def _simple_entry(problem: Problem, S: IndexArray) -> FirstEntry | None:
-    """Return the `FirstEntry` if one feature is tied, and enters alone, beyond doubt; or else None.
-
-    S are the features without penalty. The first two knots come from `small_path`. The errors of
-    c = Xᵀ(y − Xβ) must not exceed λ·_ACCURATE there.
-    """
-    plain = problem.eps == EPS and problem.errors.power == 1 and not problem.is_multiplied
-    knots = small_path(problem, S, 0.0, 2) if plain else None
-    if knots is None or len(knots.lams) < 2:
-        return None
-    (lam, lower), pick = knots.lams.tolist(), int(knots.events[0]) - 1
-    r, T = problem.y - problem.predict(knots.coef[0]) if len(S) else problem.y, np.array([pick])
-    c = problem.correlate(r) if len(S) else problem.Xty
-    error = product_error(problem.n) * float(knots.sizes[1] * problem.column_norms.max())
-    if error > _ACCURATE * lower or np.count_nonzero(np.abs(c) >= lam - 4 * error) > 1:
-        return None
-    v, norm, tied = np.abs(knots.coef[1, T]) / (lam - lower), math.sqrt(r @ r), (pick,)
-    proof = max(lower, _proof_lower(problem, c, T, S, lam, norm))
-    return FirstEntry(
-        lam, tied, tied, np.sign(c[T]), v, lower, proof, norm, Status.COMPLETED, problem.names
-    )  # fmt: skip
+    return entry_of(problem, Homotopy(problem, problem.unpenalized_columns(forced, unpenalized)))
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sparselin._kernels import products as kernels
 from sparselin.parallel.threads import spread, workers
-from sparselin.problem.errors import SAFETY, eps_of, largest_of, least_norm
+from sparselin.problem.errors import EPS, SAFETY, ErrorModel, eps_of, largest_of, least_norm
 from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator
 from sparselin.results import Fit, FloatArray, IndexArray
@@ -240,14 +240,18 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
         squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
     if ones is not None:
         squares[m], products[m] = ones @ ones, ones @ y
-    column_norms, Xty = np.empty(d, X.dtype), np.empty(d, X.dtype)
-    scales = np.empty(0) if scale is None else scale.astype(np.float64)
-    least, most, finite = kernels.lengths(squares, products, scales, column_norms, Xty)
-    if not finite and isinstance(X, np.ndarray):
+    norms = np.sqrt(squares)
+    if scale is not None:
+        norms[:m] *= scale
+        products[:m] *= scale
+    least, most = float(norms.min()), float(norms.max())  # NaN if a square is
+    if not most < math.inf and isinstance(X, np.ndarray):
         check_finite(X, "X", names)
+    with np.errstate(over="ignore"):
+        column_norms, Xty = norms.astype(X.dtype, copy=False), products.astype(X.dtype, copy=False)
     square = float(np.vdot(double, double))  # in contrast to @, without a warning if it overflows
     y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
-    if not (min(y_norm, least) > least_norm(X.dtype) and finite and most * y_norm < largest_of(X.dtype)):
+    if not (min(y_norm, least) > least_norm(X.dtype) and max(most, most * y_norm) < largest_of(X.dtype)):
         _check_range(X, y, column_norms, y_norm)
     return {"column_norms": column_norms, "y_norm": y_norm, "Xty": Xty}
 
@@ -266,3 +270,37 @@ def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float)
             f"{where} has a norm whose square over- or underflows {X.dtype}. "
             "Scale X or y by a power of two; selections do not change"
         )
+
+
+def measure_fields(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
+    """Compute the fields of a problem with this design and y, whose data are exact up to rounding to eps."""
+    X, d = design.X, design.d
+    kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
+    n, m = X.shape
+    eps = eps_of(X.dtype)
+    errors = ErrorModel(n, d, eps, eps if kind == "operator" else EPS)
+    fields = {"design": design, "X": X, "y": y, "n": n, "n_features": m, "d": d, "dtype": X.dtype}
+    return fields | {"kind": kind, "errors": errors, "names": names, **measure_norms(design, y, names)}
+
+
+def scale_fields(
+    X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
+) -> dict[str, Any]:
+    """Compute the fields of the problem of X and y after weighting and scaling, in the dtype of X.
+
+    root : (n,) √weight in float64, by which the rows are multiplied; None without weights.
+    standardize : whether the columns are divided by their standard deviations.
+    """
+    scale = ones = None
+    if intercept or standardize:
+        t = np.ones(len(y)) if root is None else root
+        ones = t.astype(X.dtype) if intercept else None
+        scale = unit_variance(X, t, intercept, root) if standardize else None
+    is_multiplied, unrounded = root is not None or bool(standardize), None
+    if X.dtype == np.float32 and not isinstance(X, Operator) and is_multiplied:
+        unrounded = Unrounded(X, y, root, scale)
+    if root is not None:
+        root = root.astype(X.dtype)
+        X, y = X.scale_rows(root) if isinstance(X, Operator) else scale_rows(X, root), y * root
+    design = DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype))
+    return {**measure_fields(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}

@@ -11,8 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparselin import validation
 from sparselin.problem.argument_names import suggest_names
-from sparselin.problem.design import DesignColumns, Unrounded, measure_norms, scale_rows, unit_variance
-from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
+from sparselin.problem.design import (
+    DesignColumns,
+    Unrounded,
+    measure_fields,
+    scale_fields,
+    scale_rows,
+    unit_variance,
+)
+from sparselin.problem.errors import SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
@@ -145,7 +152,7 @@ class Problem(_Fields):
             root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        fields = _scale(X, y, root, intercept, standardize, names=names)
+        fields = scale_fields(X, y, root, intercept, standardize, names=names)
         self.__dict__.update(fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -192,7 +199,7 @@ class Problem(_Fields):
         errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
         names = validation.frame_names(G)
         names = None if names is None else validation.check_names(names, len(gram))
-        fields = _measure(DesignColumns(R), z, names)
+        fields = measure_fields(DesignColumns(R), z, names)
         return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_numbers(G))
 
     @classmethod
@@ -208,7 +215,7 @@ class Problem(_Fields):
             their lengths. So `growth` multiplies eps, and the error bounds of lengths and correlations.
         record : the record of the pass of `compress` over the data.
         """
-        fields = _measure(design, y, names)
+        fields = measure_fields(design, y, names)
         fields["errors"] = fields["errors"].grow(growth)
         return cls._of(**fields, compressed=record, is_multiplied=True)
 
@@ -290,15 +297,6 @@ class Problem(_Fields):
     def columns(self, J: ArrayLike) -> FloatArray:
         """Return X_J (n, |J|), dense and contiguous by column. Raises MemoryError if it is too large."""
         return self._dense(np.asarray(J, np.intp), self.block)
-
-    def column(self, j: int) -> FloatArray:
-        """Return column j of X (n,)."""
-        X, ones, scale = self.design
-        if not (isinstance(X, np.ndarray) and X.dtype == self.dtype):  # X may still have to be converted
-            return self.columns([j])[:, 0]
-        if ones is not None and j == self.n_features:
-            return ones
-        return np.asarray(X[:, j] if scale is None else X[:, j] * scale[j])
 
     def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
@@ -434,7 +432,9 @@ class Problem(_Fields):
             X, y, root, scale = self.unrounded
             root = None if root is None else root[rows]
             standardize = scale is not None and (root is None or bool(root.any()))
-            fields = _scale(X[rows], y[rows], root, self.design.ones is not None, standardize, self.names)
+            fields = scale_fields(
+                X[rows], y[rows], root, self.design.ones is not None, standardize, self.names
+            )
             return self._of(**fields, removed=self.removed)
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
@@ -469,40 +469,6 @@ class Problem(_Fields):
         names = self.names if design.X.shape[1] == self.n_features else None
         kept = ("kind", "errors", "removed", "compressed", "is_multiplied")
         known = {name: getattr(self, name) for name in kept}
-        fields = _measure(design, y, names) | known | changes
+        fields = measure_fields(design, y, names) | known | changes
         errors = dataclasses.replace(fields["errors"], n=len(y), d=design.d)
         return self._of(**fields | {"errors": errors})
-
-
-def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Compute the fields of a problem with this design and y, whose data are exact up to rounding to eps."""
-    X, d = design.X, design.d
-    kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
-    n, m = X.shape
-    eps = eps_of(X.dtype)
-    errors = ErrorModel(n, d, eps, eps if kind == "operator" else EPS)
-    fields = {"design": design, "X": X, "y": y, "n": n, "n_features": m, "d": d, "dtype": X.dtype}
-    return fields | {"kind": kind, "errors": errors, "names": names, **measure_norms(design, y, names)}
-
-
-def _scale(
-    X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
-) -> dict[str, Any]:
-    """Compute the fields of the problem of X and y after weighting and scaling, in the dtype of X.
-
-    root : (n,) √weight in float64, by which the rows are multiplied; None without weights.
-    standardize : whether the columns are divided by their standard deviations.
-    """
-    scale = ones = None
-    if intercept or standardize:
-        t = np.ones(len(y)) if root is None else root
-        ones = t.astype(X.dtype) if intercept else None
-        scale = unit_variance(X, t, intercept, root) if standardize else None
-    is_multiplied, unrounded = root is not None or bool(standardize), None
-    if X.dtype == np.float32 and not isinstance(X, Operator) and is_multiplied:
-        unrounded = Unrounded(X, y, root, scale)
-    if root is not None:
-        root = root.astype(X.dtype)
-        X, y = X.scale_rows(root) if isinstance(X, Operator) else scale_rows(X, root), y * root
-    design = DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype))
-    return {**_measure(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}

@@ -34,7 +34,7 @@ def explore(start: str, port: int, browser: bool) -> None:
     for module in ("marimo", "anywidget"):
         if importlib.util.find_spec(module) is None:
             raise click.ClickException(f"the explorer needs {module}: pip install 'sparselin[notebooks]'")
-    from sparselin.plots.explorer import serve
+    from sparselin.studies.common import serve
 
     try:
         place = serve.bind(port)

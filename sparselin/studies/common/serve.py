@@ -14,7 +14,7 @@ from sparselin.plots.explorer.frame import frame
 from sparselin.plots.explorer.presets import PRESETS
 
 HOST = "127.0.0.1"  # other machines cannot reach it
-_APP = Path(__file__).parent / "app.py"
+_APP = Path(__file__).parents[2] / "plots" / "explorer" / "app.py"
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _SECONDS = 2  # a page whose socket closed may reconnect for so long; then its session and threads end
 
