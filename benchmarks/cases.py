@@ -67,6 +67,7 @@ TOY = {"n": 40, "d": 60, "k": 5}
 BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = Goal(entrants.sklearn_path, 1)
 SMALL = {"n": 300, "d": 1000, "k": 20}
+SMALL_GOALS = Goal(entrants.sklearn_omp, 2.5), Goal(entrants.spams_omp_alone, 1.2)
 FLOW, PATH = entrants.our_flow, entrants.our_path
 BY_GRAM = entrants.sklearn_gram_path
 FORTRAN_GOALS = (Goal(entrants.sklearn_path_by_columns, 1), Goal(BY_GRAM, 1))
@@ -111,9 +112,7 @@ CASES: tuple[Case, ...] = (
         path("tiny", "sparse signal", Goal(entrants.sklearn_path, 5)),
     ),
     Case("small", designs.sparse, SMALL, TOY).with_jobs(
-        *greedy(
-            "small", "sparse signal", (Goal(entrants.sklearn_omp, 2.5), Goal(entrants.spams_omp_alone, 1.2))
-        ),
+        *greedy("small", "sparse signal", SMALL_GOALS),
         path("small", "sparse signal", Goal(entrants.sklearn_path, 3)),
     ),
     *(

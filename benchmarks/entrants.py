@@ -426,20 +426,6 @@ def daqp_projection(data: Data) -> Any:
     return daqp.solve(H, -data.v, A, upper, lower, sense)[0]
 
 
-@entrant("quadprog", "project/0.3", "project/0.05", "project/noise", needs="quadprog")
-def quadprog_projection(data: Data) -> Any:
-    import quadprog
-
-    def constraints() -> tuple[np.ndarray, np.ndarray]:
-        rest = np.setdiff1d(np.arange(data.X.shape[1]), data.S)
-        C = np.hstack([data.X[:, data.S], -data.X[:, rest], data.X[:, rest]])
-        return C, np.concatenate([np.zeros(len(data.S)), np.full(2 * len(rest), -data.lam)])
-
-    C, b = cache(data, "for_quadprog", constraints)
-    identity = cache(data, "identity", lambda: np.eye(len(data.v)))
-    return quadprog.solve_qp(identity, data.v, C, b, len(data.S))[0]
-
-
 def _by_lasso(data: Data, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     """Project with a LASSO solver that has no unpenalised columns: project X and v off X_S first."""
     if not len(data.S):

@@ -86,7 +86,7 @@ def test_a_weight_counts_rows_and_units_do_not_matter(cls):
 @ALL
 def test_a_short_equation_is_named(cls, capsys):
     X, Y = design(3)
-    X[:, 4:], Y[:, 0] = X[:, :4], X[:, 0]
+    X[:, 4:], Y[:, 0] = X[:, :4], X[:, 3]
     with pytest.warns(UserWarning, match="equation 2 has 4 of 5 terms, R² .* RANK_EXHAUSTED") as caught:
         model = cls([5, 4, 5], verbose=True).fit(X, Y)
     assert [warning.filename for warning in caught] == [__file__]  # equation 0 is exact with one term

@@ -90,14 +90,6 @@ def test_projections_widen_their_columns(only_small, monkeypatch, order, S, shar
     assert share > 0.2 or len(rounds) > 1
 
 
-def test_a_feature_that_ties_but_does_not_enter_is_listed():
-    """⟨X_0, y⟩ = ⟨X_1, y⟩ = 2, but the second falls faster than λ: ⟨X_0, X_1⟩ = 2‖X_0‖²."""
-    X, y = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([2.0, -2.0, 1.0])
-    entry = sl.first_entry(X, y)
-    assert (entry.tied, entry.active, entry.lam_star) == ((0, 1), (0,), 2.0)
-    assert small.small_path(Problem(X, y), NONE, 0.0, 2).events.tolist() == [1, 3]
-
-
 @pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
 def test_lengths_do_not_matter(only_small, scale):
     X, y = draw(1)

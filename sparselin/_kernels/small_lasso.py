@@ -30,7 +30,8 @@ def finish(columns, place, rows, y, beta, r):
         value = place.beta[k] + extra[k]
         kept &= (sign[k] == 0) | ((place.beta[k] != 0) & (sign[k] * value > 0))
         beta[order[k]] = value
-        size += columns.norms[order[k]] * abs(value)
+    for k in range(p):
+        size += columns.norms[order[k]] * abs(beta[order[k]])
     return size if kept else 0.0
 
 

@@ -94,10 +94,8 @@ class Screened(ByRule):
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        self._growth, self._squares = (
-            kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out),
-            None,
-        )
+        columns = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out)
+        self._growth, self._squares = columns, None
         if by_length:
             squares = problem.column_norms[: len(out)] ** 2
             self._squares = kernels.SquareBounds(squares, squares.copy())
@@ -128,9 +126,9 @@ class Screened(ByRule):
             growth.out[pick.feature] = True
             picks[0], steps[0, 0], steps[0, 1] = self._search(levels)
         lam, margin, projections, norms = steps[: s + 1].T.tolist()
-        J, active = picks[: s + 1].tolist(), self._with_active
-        found = [Pick.certain(*step, active) for step in zip(J, lam, margin, strict=True)]
-        self._next = found.pop() if J[-1] >= 0 else None
+        J = picks[: s + 1].tolist()
+        found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
+        self._next = found.pop() if J[s] >= 0 else None
         return AddedPicks([pick, *found[1:s]][:s], projections[:s], norms[:s], growth.r.copy())
 
     def products(self, t: int) -> FloatArray:

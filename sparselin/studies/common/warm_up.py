@@ -42,8 +42,8 @@ def _best_subset(X: Any, y: Any) -> None:
 
 
 def _lasso_path(X: Any, y: Any) -> None:
-    for forced in ((), (0,)):
-        sl.lasso_path(X, y, unpenalized=forced, max_steps=12)
+    for forced, most, least in (((), 12, 0.0), ((0,), 12, 0.0), ((), 999, 1.0)):
+        sl.lasso_path(X, y, unpenalized=forced, max_steps=most, lam_min=least)
 
 
 def _sequential_attention(X: Any, y: Any) -> None:
