@@ -30,7 +30,6 @@ Rng: TypeAlias = (
 # Columns of a design: indices, or names if the design has names.
 Columns: TypeAlias = Iterable[int | str]
 
-_FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # The largest count that a kernel can take.
 _MOST = 2**63 - 1
@@ -48,7 +47,7 @@ def check_design(X: Any, name: str = "X") -> Any:
         if not X.has_canonical_format:
             X = X.copy()  # it may share its entries with the given matrix
             X.sum_duplicates()
-        if X.dtype not in _FLOATS:
+        if X.dtype not in (np.float32, np.float64):
             X = to_numeric(X, name)
         if not np.isfinite(X.data).all():
             row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
@@ -221,7 +220,7 @@ def to_numeric(array: Any, name: str) -> Any:
     """Convert integers and booleans to float64 and keep float32 and float64; TypeError for anything else."""
     if type(array) is not np.ndarray and np.ma.is_masked(array):
         raise ValueError(f"{name} must have no masked entries. Fill them, or drop their rows")
-    if array.dtype in _FLOATS:
+    if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)

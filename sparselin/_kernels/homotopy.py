@@ -531,7 +531,7 @@ def first_violations(c, lams, slack, norms, below):
     for i in range(m - 1, -1, -1):
         row, lam, tolerance = c[i], lams[i], slack[i]
         for j in range(d):
-            if max(row[j], below * row[j]) > lam + tolerance * norms[j]:
+            if not max(row[j], below * row[j]) <= lam + tolerance * norms[j]:  # also NaN
                 first[j] = i
     return first
 

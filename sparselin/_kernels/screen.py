@@ -238,10 +238,8 @@ def find_candidates(low, high, candidates):
     first, best = _top(low), 0
     while best < low.size - 1 and low[best] != first:
         best += 1
-    kept = low[best]
     low[best] = -np.inf
     second, count = _top(low), 0
-    low[best] = kept
     for j in range(low.size):
         if high[j] >= second:
             if count == candidates.size:
@@ -299,7 +297,8 @@ def _search(screen, z, growth, squares, t, levels):
                 return -1, 0.0, 0.0
             else:
                 value[l] /= rho
-                slack[l] = (slack[l] + value[l] * levels.dependent * spread * norm) / rho
+                unit = max(levels.dependent * spread, error / (rho * levels.y_norm) * norm)
+                slack[l] = (slack[l] + value[l] * norm * unit) / rho  # at least that of `Lengths.weights`
         if value[l] > top:
             best, top, second, lam = l, value[l], top, c
         elif value[l] > second:

@@ -18,6 +18,7 @@ from sparselin.results import FloatArray, IndexArray
 
 FEW = 96  # up to this many columns the path is followed on all columns
 _SMALL = 10**6  # the most entries of a small X
+_LARGEST_ERROR = 1e-9  # the largest error of c, as a share of λ, with which a solution counts as proved
 _FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
 
 
@@ -31,9 +32,8 @@ def _start(
     norms, size, (M, n), t = problem.column_norms, problem.y_norm, rows.shape, len(free)
     longest, unit = float(norms.max()), product_error(n)
     with workers(2.0 * M * M * n):
-        c0: Any = problem.Xty[index] if problem.dtype == np.float64 else rows @ problem.double_y
-        lengths = norms[index].astype(np.float64, copy=False)
-        columns = kernels.Columns(rows @ rows.T, c0, lengths, size, unit, longest, n, below)
+        c0: Any = problem.Xty[index]
+        columns = kernels.Columns(rows @ rows.T, c0, norms[index], size, unit, longest, n, below)
     lam = np.array([2 * longest * size])  # |c_j| ≤ ‖X_j‖‖y‖
     place = kernels.Place(
         np.array([t, -1]), lam, np.arange(M), np.zeros(M), np.zeros(M), np.empty((M, M)), t
@@ -96,8 +96,9 @@ def solution_at(
     with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end, where c = Xᵀr, become candidates, and
     the path is followed again from its start. Returns None if rounding leaves the solution undecided.
     """
-    d, t, dtype, index, excess = problem.d, len(S), problem.dtype, S, np.abs(problem.Xty)
-    simple = is_dense(problem) and dtype == np.float64 and problem.is_plain
+    d, t, index, excess = problem.d, len(S), S, np.abs(problem.Xty)
+    if problem.dtype != np.float64:  # the products of all columns would not decide a small λ
+        return None
     until = kernels.Until(lam, 1000 + 4 * min(problem.n, d))
     trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
     y, r, many = problem.double_y, np.empty(problem.n), d - t
@@ -106,23 +107,20 @@ def solution_at(
         many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
         if many:
             index = np.concatenate([index, np.argpartition(excess, d - many)[d - many :]])
-        rows = (
-            np.ascontiguousarray(problem.X.T[index]) if simple else np.asarray(problem.exact_columns(index)).T
-        )
+        rows = problem.columns(index).T
         begun = _start(problem, rows, index, np.arange(t), -1.0)
         if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
             return None
         beta = np.zeros(len(index))
         size = small_lasso.finish(*begun, rows, y, beta, r)
-        residual = r.astype(dtype, copy=False)
-        c = problem.correlate(residual)
-        excess = np.abs(c) - lam
-        excess[excess <= problem.rounding() * size * problem.column_norms] = 0
+        c = problem.correlate(r)
+        excess, error = np.abs(c) - lam, problem.rounding() * size * problem.column_norms
+        excess[excess <= error] = 0
         excess[index[beta != 0]] = excess[S] = 0
         many = int(np.count_nonzero(excess))
-        if size == 0 or excess[index].any():
+        if size == 0 or excess[index].any() or error.max() > _LARGEST_ERROR * lam:
             return None
         if many == 0:
-            coef = np.zeros(d, dtype)
+            coef = np.zeros(d)
             coef[index] = beta
-            return coef, residual, c
+            return coef, r, c

@@ -121,7 +121,8 @@ class AllProducts:
     def __init__(self, problem: Problem, rough: bool) -> None:
         X, norms, least = problem.X, problem.column_norms, least_norm(np.float32)
         self.rough = rough and is_dense(problem) and problem.dtype == np.float64 and X.size <= _MOST_COPIED
-        if self.rough:
+        if self.rough:  # the copy is of X without scales
+            norms = norms if problem.design.scale is None else norms[: X.shape[1]] / problem.design.scale
             self.rough = bool(((norms == 0) | ((norms > least) & (norms < 1 / least))).all())
         self.problem, self._X = problem, _in_single_precision(X) if self.rough else X
         single = is_dense(problem) and self._X.dtype == np.float32

@@ -165,10 +165,12 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
     if centred and weight > 0:
         centre += (t[some] * root[some]) @ X[some].astype(np.float64) / weight
     _read(X, root, t, centre, squares, drift)
-    if centred and (2 * drift**2 > total * squares).any():
+    if centred and (2 * np.square(drift / math.sqrt(total)) > squares).any():
         centre += drift / total
         _read(X, root, t, centre, squares, drift)
-    return squares - centred * drift**2 / total, squares + centre * (2 * drift + centre * total)
+    with np.errstate(invalid="ignore", over="ignore"):  # `measure_norms` refuses such columns
+        sizes = squares + centre * (2 * drift + centre * total)
+        return squares - centred * (drift / math.sqrt(total)) ** 2, sizes
 
 
 def _read(X: FloatArray, root: FloatArray, t: FloatArray, *columns: FloatArray) -> None:
@@ -241,17 +243,18 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
     if ones is not None:
         squares[m], products[m] = ones @ ones, ones @ y
     norms = np.sqrt(squares)
+    if not norms.max() < math.inf and isinstance(X, np.ndarray):
+        check_finite(X, "X", names)
     if scale is not None:
+        _check_range(X, y, norms, 1.0)  # the scales come from the squares of X itself
         norms[:m] *= scale
         products[:m] *= scale
-    least, most = float(norms.min()), float(norms.max())  # NaN if a square is
-    if not most < math.inf and isinstance(X, np.ndarray):
-        check_finite(X, "X", names)
+    least, most = float(norms.min()), float(norms.max())
     with np.errstate(over="ignore"):
         column_norms, Xty = norms.astype(X.dtype, copy=False), products.astype(X.dtype, copy=False)
     square = float(np.vdot(double, double))  # in contrast to @, without a warning if it overflows
     y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
-    if not (min(y_norm, least) > least_norm(X.dtype) and max(most, most * y_norm) < largest_of(X.dtype)):
+    if not (min(y_norm, least) > least_norm(X.dtype) and most * max(most, y_norm) < largest_of(X.dtype)):
         _check_range(X, y, column_norms, y_norm)
     return {"column_norms": column_norms, "y_norm": y_norm, "Xty": Xty}
 
@@ -259,7 +262,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
 def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
     """Raise ValueError if ‖X_j‖², ‖y‖² or ‖X_j‖‖y‖ overflows or underflows in the dtype of X."""
     tiny, norms = least_norm(X.dtype), np.append(column_norms, y_norm)
-    bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
+    bad = ~(norms < math.sqrt(largest_of(X.dtype))) | ((norms > 0) & (norms < tiny))
     zero = np.flatnonzero(norms[: X.shape[1]] == 0)
     if getattr(X, "kind", "") != "operator":
         bad[zero] = np.asarray((X[:, zero] != 0).sum(axis=0)) > 0  # sparse X: stored entries only
