@@ -143,8 +143,9 @@ def scale(problem: Problem) -> ScaledData:
     norms = problem.column_norms.astype(np.float64)
     # if all columns are zero, keep one of them
     keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
+    columns = problem.columns(keep)  # refused if it does not fit into the memory
     A = np.empty((problem.n, len(keep) + 1), order="F")
-    A[:, :-1] = problem.columns(keep)
+    A[:, :-1] = columns
     # twice: the first lengths are rounded to the dtype of the problem
     A[:, :-1] /= norms[keep].max(initial=0) or 1.0
     A[:, :-1] /= math.sqrt(np.einsum("ij,ij->j", A[:, :-1], A[:, :-1]).max()) or 1.0

@@ -200,10 +200,7 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
     J are the columns of U. The data are replaced by a triangular factor of (X, y) if the factor has fewer
     rows.
     """
-    columns = problem.columns(nonzero)  # refused if it does not fit into the memory
-    A = np.empty((problem.n, len(nonzero) + 1), order="F")
-    A[:, :-1] = columns
-    A[:, -1] = problem.y
+    A = np.column_stack([problem.columns(nonzero), problem.y]).astype(np.float64, order="F")
     # twice: the first lengths are rounded to the dtype of the problem
     A /= np.append(problem.column_norms[nonzero], problem.y_norm)
     A /= np.sqrt(np.einsum("ij,ij->j", A, A))
