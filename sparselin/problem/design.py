@@ -283,7 +283,8 @@ def measure_fields(design: DesignColumns, y: FloatArray, names: Names) -> dict[s
     eps = eps_of(X.dtype)
     errors = ErrorModel(n, d, eps, eps if kind == "operator" else EPS)
     fields = {"design": design, "X": X, "y": y, "n": n, "n_features": m, "d": d, "dtype": X.dtype}
-    return fields | {"kind": kind, "errors": errors, "names": names, **measure_norms(design, y, names)}
+    fields |= {"kind": kind, "errors": errors, "names": names, "removed": np.zeros(0, np.intp)}
+    return fields | measure_norms(design, y, names)
 
 
 def scale_fields(

@@ -46,7 +46,7 @@ class _Fields:
     names: Names = None
     labels: tuple[int, ...] = ()
     origin: Problem | None = None
-    removed: IndexArray = np.zeros(0, np.intp)
+    removed: IndexArray
     compressed: Any = None
     is_multiplied: bool = False
     unrounded: Unrounded | None = None
@@ -435,7 +435,7 @@ class Problem(_Fields):
             fields = scale_fields(
                 X[rows], y[rows], root, self.design.ones is not None, standardize, self.names
             )
-            return self._of(**fields, removed=self.removed)
+            return self._of(**fields | {"removed": self.removed})
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
         t = np.ones(len(rows)) if ones is None else ones.astype(np.float64)
