@@ -208,7 +208,7 @@ def _top(x):
 
 
 @inner(**ONCE)
-def _bound_scores(screen, growth, squares, z, slack, delta, low, high):
+def _bound_scores(screen, chosen, squares, z, slack, delta, low, high):
     """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
 
     Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j differs from c_j/‖r‖ by at most
@@ -225,8 +225,8 @@ def _bound_scores(screen, growth, squares, z, slack, delta, low, high):
             low[j] /= math.sqrt(squares.most[j]) + spread
             high[j] = high[j] / shortest if shortest > 0 else np.inf
     for j in range(z.size):
-        low[j] = -np.inf if growth.out[j] else low[j]
-        high[j] = -1.0 if growth.out[j] else high[j]
+        low[j] = -np.inf if chosen.out[j] else low[j]
+        high[j] = -1.0 if chosen.out[j] else high[j]
 
 
 @inner(**ONCE)
@@ -262,24 +262,24 @@ def _read(screen, j, column):
 
 
 @inner(**ONCE)
-def _search(screen, z, growth, squares, t, levels):
-    """Find the column j, not in `growth.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
+def _search(screen, z, chosen, squares, t, levels):
+    """Find the column j, not in `chosen.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
     Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not
     certain. j is certain if no other column may have a larger score, given bounds on the errors of scores.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
-    r, d = growth.r, z.size
+    r, d = chosen.r, z.size
     square = 0.0
     for s in range(t):
-        square += growth.inverse[s]
+        square += chosen.inverse[s]
     kappa = max(1.0, math.sqrt(square))
     error = (levels.correlation + levels.unit * kappa**levels.power) * levels.y_norm
     spread = math.hypot(1.0, kappa)
     low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)
     candidates, value, slack = np.empty(_MOST, np.intp), np.empty(_MOST), np.empty(_MOST)
     _bound_scores(
-        screen, growth, squares, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high
+        screen, chosen, squares, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high
     )
     count = find_candidates(low, high, candidates)
     best, top, second, lam = -1, 0.0, 0.0, 0.0
@@ -290,9 +290,9 @@ def _search(screen, z, growth, squares, t, levels):
         c = abs(dot(column, r))
         value[l], slack[l] = c, error * norm
         if squares is not None:
-            rho = project(growth.Qt, t, column, shares)
+            rho = project(chosen.Qt, t, column, shares)
             if rho <= levels.dependent * norm:
-                growth.out[j], value[l], slack[l] = True, 0.0, 0.0
+                chosen.out[j], value[l], slack[l] = True, 0.0, 0.0
             elif rho <= levels.dependent * spread * norm:
                 return -1, 0.0, 0.0
             else:
@@ -331,13 +331,13 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
 
 
 @kernel(**NUMPY)
-def certain_pick(screen, z, growth, t, levels):
+def certain_pick(screen, z, chosen, t, levels):
     """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
-    return _search(screen, z, growth, None, t, levels)
+    return _search(screen, z, chosen, None, t, levels)
 
 
 @kernel(**NUMPY)
-def extend(screen, growth, squares, t, levels, picks, steps, more, gamma):
+def extend(screen, chosen, squares, t, levels, picks, steps, more, gamma):
     """Add picks to t selected columns while they are certain, at most picks.size − 1.
 
     squares : `SquareBounds` for OLS, None for OMP.
@@ -351,7 +351,7 @@ def extend(screen, growth, squares, t, levels, picks, steps, more, gamma):
     Returns the number of columns added. Picks end if a column is in the span of the columns before it, or if
     ‖r‖ is at most `levels.floor`.
     """
-    Qt, R, r, seen = growth.Qt, growth.R, growth.r, t
+    Qt, R, r, seen = chosen.Qt, chosen.R, chosen.r, t
     x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
     if gamma > 0:
         seen = 0
@@ -365,18 +365,18 @@ def extend(screen, growth, squares, t, levels, picks, steps, more, gamma):
                 for i in range(x.size):
                     x[i] = r[i] / length
                 _products(screen.copy, x, z, 0, z.size)
-                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, growth, squares, t + s, levels)
+                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, chosen, squares, t + s, levels)
         j = picks[s]
         if j < 0 or s == picks.size - 1 or t + s == r.size:
             return s
         q = Qt[t + s]
         _read(screen, j, q)
-        growth.norms[t + s] = screen.norms[j]
-        orthogonalize(Qt, R, growth.norms, t + s)
-        square = inverse_column_norm(R, growth.norms, t + s)
+        chosen.norms[t + s] = screen.norms[j]
+        orthogonalize(Qt, R, chosen.norms, t + s)
+        square = inverse_column_norm(R, chosen.norms, t + s)
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
             return s
-        growth.inverse[t + s], growth.out[j] = square, True
+        chosen.inverse[t + s], chosen.out[j] = square, True
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))

@@ -95,7 +95,7 @@ class Screened(ByRule):
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
         columns = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out)
-        self._growth, self._squares = columns, None
+        self._chosen, self._squares = columns, None
         if by_length:
             squares = problem.column_norms[: len(out)] ** 2
             self._squares = kernels.SquareBounds(squares, squares.copy())
@@ -106,7 +106,7 @@ class Screened(ByRule):
         self._next = Pick.certain(feature, lam_star, margin, with_active) if feature >= 0 else None
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        qr, growth, at_once, levels = self.selection.qr, self._growth, self._at_once, self._levels(floor)
+        qr, chosen, at_once, levels = self.selection.qr, self._chosen, self._at_once, self._levels(floor)
         left = self._k - len(self.selection.trail.picks)
         m, s = min(limit, left, _RUN), 0
         picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
@@ -123,13 +123,13 @@ class Screened(ByRule):
                 break
             stop = s + 1
         if s == 0:
-            growth.out[pick.feature] = True
+            chosen.out[pick.feature] = True
             picks[0], steps[0, 0], steps[0, 1] = self._search(levels)
         lam, margin, projections, norms = steps[: s + 1].T.tolist()
         J = picks[: s + 1].tolist()
         found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
         self._next = found.pop() if J[s] >= 0 else None
-        return AddedPicks([pick, *found[1:s]][:s], projections[:s], norms[:s], growth.r.copy())
+        return AddedPicks([pick, *found[1:s]][:s], projections[:s], norms[:s], chosen.r.copy())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -147,7 +147,7 @@ class Screened(ByRule):
     ) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
         data, t = self._screen.data, self.selection.qr.size
-        return int(kernels.extend(data, self._growth, self._squares, t, levels, picks, steps, more, gamma))
+        return int(kernels.extend(data, self._chosen, self._squares, t, levels, picks, steps, more, gamma))
 
     def _search(self, levels: kernels.Levels, gamma: float = 0.0) -> tuple[int, float, float]:
         """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin.
@@ -158,12 +158,12 @@ class Screened(ByRule):
             picks, steps = np.full(1, -1), np.empty((1, 4))
             self._grow(levels, picks, steps, True, gamma)
             return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
-        r, data, t = self._growth.r, self._screen.data, self.selection.qr.size
+        r, data, t = self._chosen.r, self._screen.data, self.selection.qr.size
         length = math.sqrt(r @ r)
         if length == 0:
             return -1, 0.0, 0.0
         z = self._screen.scores(r / length)
-        found: tuple[int, float, float] = kernels.certain_pick(data, z, self._growth, t, levels)
+        found: tuple[int, float, float] = kernels.certain_pick(data, z, self._chosen, t, levels)
         return found
 
 

@@ -90,7 +90,7 @@ def _rows(problem: Problem) -> FloatArray:
 def solution_at(
     problem: Problem, S: IndexArray, lam: float
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return β (d,), r = y − Xβ (n,) and Xᵀr (d,) of the LASSO at λ = lam, in the dtype of the problem.
+    """Return β (d,), r = y − Xβ (n,) and Xᵀr (d,) of the LASSO at λ = lam, for a problem in float64.
 
     The path is followed down to λ on some columns, the candidates: S, the columns without penalty, and those
     with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end, where c = Xᵀr, become candidates, and

@@ -26,8 +26,9 @@ import numba
 from threadpoolctl import ThreadpoolController
 
 # Numbers of floating point operations. Below the first number BLAS is not limited, because it is serial by
-# itself. Below the second number one thread is used, because waking another takes up to some milliseconds.
-_MIN_LIMITED, _MIN_PARALLEL = 2e6, 6e7
+# itself (OpenBLAS divides matrix products of more than 2¹⁸ multiplications). Below the second number one
+# thread is used, because waking another takes up to some milliseconds.
+_MIN_LIMITED, _MIN_PARALLEL = 5e5, 6e7
 
 _Outbox: TypeAlias = SimpleQueue[BaseException | None]
 _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
