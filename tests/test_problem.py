@@ -69,6 +69,7 @@ BAD_DATA = [
     (X, list("abcd"), TypeError, "y must hold real numbers"),
     (X * 1e300, Y, ValueError, "over- or underflows"),
     (X * 1e-300, Y, ValueError, "over- or underflows"),
+    (np.float32(X) * np.float32(2.0**66), Y, ValueError, "over- or underflows"),
     (scipy.sparse.csr_matrix(with_entry(np.nan)), Y, ValueError, r"X must be finite; entry \(1, 2\)"),
     (np.ma.masked_greater(X, 50), Y, ValueError, "X must have no masked entries"),
 ]
