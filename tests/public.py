@@ -1,24 +1,61 @@
-"""The public face, a line each: `python -m tests.public` writes tests/public.txt."""
+"""The public names and their signatures: `python -m tests.public --write` stores them in docs/public.txt.
+
+docs/api.rst lists the names. Annotations are left out, because Python and NumPy print them in other words in
+other versions. A stand-in for PyTorch serves as in the site, so that the list is the same without PyTorch.
+"""
 
 import inspect
+import pkgutil
+import re
+import sys
 from enum import EnumType
 from pathlib import Path
 
-import sparselin as sl
+DOCS = Path(__file__).parent.parent / "docs"
+STORED = DOCS / "public.txt"
+PRIVATE = re.compile(r"sparselin\.Problem\.(?!from_gram)")  # methods and attributes that may change at any time
+
+
+def signature(thing):
+    """Return the names, kinds and defaults of the arguments, as in a call."""
+    given = inspect.signature(thing)
+    arguments = [each.replace(annotation=inspect.Parameter.empty) for each in given.parameters.values()]
+    text = str(given.replace(parameters=arguments, return_annotation=inspect.Signature.empty))
+    return re.sub(r"<function (\w+) at \w+>", r"\1", text)
+
+
+def members(thing):
+    """Yield the public methods and properties that our code gives to a class."""
+    ours = {key: value for base in reversed(thing.__mro__) if base.__module__.startswith("sparselin")
+            for key, value in vars(base).items() if not key.startswith("_")}  # fmt: skip
+    for key, value in sorted(ours.items()):
+        function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if inspect.isfunction(function):
+            yield f".{key}{signature(function)}"
+        elif isinstance(value, property) or hasattr(value, "func"):
+            yield f".{key}"
 
 
 def lines():
-    for name in sorted(sl.__all__):
-        thing = getattr(sl, name)
+    for name in sorted(re.findall(r"^   ~?(sparselin\.[\w.]+)$", (DOCS / "api.rst").read_text("utf-8"), re.M)):
+        thing = pkgutil.resolve_name(name)
         if inspect.ismodule(thing):
             yield f"{name}: module"
         elif isinstance(thing, EnumType):
             yield f"{name}: {', '.join(member.name for member in thing)}"
-        elif callable(thing):
-            yield f"{name}{inspect.signature(thing)}"
+        elif inspect.isclass(thing) and issubclass(thing, Exception):
+            yield f"{name}: exception"
         else:
-            yield f"{name} = {thing!r}"
+            yield f"{name}{signature(thing)}"
+        if inspect.isclass(thing):
+            yield from (name + member for member in members(thing) if not PRIVATE.match(name + member))
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "public.txt").write_text("\n".join(lines()) + "\n")
+    sys.path.insert(0, str(DOCS / "_ext"))
+    __import__("torch_stub").install()
+    text = "\n".join(lines()) + "\n"
+    if sys.argv[1:] == ["--write"]:
+        STORED.write_text(text, "utf-8")
+    else:
+        sys.stdout.write(text)
