@@ -335,12 +335,9 @@ def test_refusals(rng):
     refuses(r"t must lie in 0\.\.2", path.predict, frame, 3)
 
 
-def test_no_intercept_by_default_and_a_warning(rng):
+def test_no_intercept_by_default(rng):
     X, y = draw("poisson", rng)
-    with pytest.warns(FutureWarning, match="intercept=False by default, not True; pass") as seen:
-        path = sl.generalized_omp(X, y, 2, loss="poisson")
-    assert path == select(X, y, 2, loss="poisson", intercept=False)
-    assert seen[0].filename == __file__
+    assert sl.generalized_omp(X, y, 2, loss="poisson") == select(X, y, 2, loss="poisson", intercept=False)
 
 
 def test_tolerance_and_callback(rng):

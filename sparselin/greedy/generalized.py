@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -38,7 +37,7 @@ def generalized_omp(
     loss: str,
     tol: float | None = None,
     forced: Columns = (),
-    intercept: bool | None = None,
+    intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callable[[GeneralizedPath], object] | None = None,
@@ -91,8 +90,7 @@ def generalized_omp(
     forced : features that enter first, in this order, by index or name. A feature that depends linearly on
         the features before it gets the coefficient zero.
     intercept : whether to fit an unpenalised intercept. For a table of data pass True. The default is False,
-        as in all functions, because the theorems are about X as it is given. It used to be True here, so a
-        call without `intercept` warns in this version.
+        as in all functions, because the theorems are about X as it is given.
     standardize : compare columns divided by their standard deviations (see `Problem`).
     sample_weight : (n,) weights w ≥ 0 of the terms of L; an integer weight stands for repeated rows.
     callback : called after each pick with the path so far; the selection stops if it returns True.
@@ -109,10 +107,6 @@ def generalized_omp(
         all rows of positive weight; k outside 1..d, repeated or unknown `forced` features or more than k of
         them, or tol outside 0..1.
 
-    Warns
-    -----
-    FutureWarning : `intercept` is not passed.
-
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
     >>> ill = ["no", "no", "yes", "no", "yes", "yes"]
@@ -123,10 +117,7 @@ def generalized_omp(
     >>> path.status.name, path.unfitted, len(path)
     ('NO_MINIMUM', (0,), 0)
     """
-    if intercept is None:
-        words = "generalized_omp now has intercept=False by default, not True; pass intercept=True or False"
-        warnings.warn(words, FutureWarning, stacklevel=3)
-    state = _GeneralizedState(X, y, loss, intercept is not None and intercept, standardize, sample_weight)
+    state = _GeneralizedState(X, y, loss, intercept, standardize, sample_weight)
     path: GeneralizedPath = state.select(*state.problem.budget(k, forced), tol, callback)
     return path
 
