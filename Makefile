@@ -87,6 +87,25 @@ notebooks: $(STAMP)
 attack: $(STAMP)
 	$(BIN)/python -m tests.attacks $(ARGS)
 
+# The versions for development again, and the bill of materials of the environment that they make.
+lock: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/uv pip compile --quiet --no-header --universal --python-version 3.11 --format pylock.toml pyproject.toml \
+	    --extra all --extra scale --extra notebooks --group dev --group docs --output-file $(VENV)/pylock.toml
+	$(BIN)/python -m tests.lock $(VENV)/pylock.toml > /dev/null
+	$(MAKE) --no-print-directory locked
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --short-PURLs --output-reproducible \
+	    --output-file $(VENV)/sbom.json $(VENV)-locked/bin/python
+	$(BIN)/python -m tests.lock $(VENV)/sbom.json > /dev/null
+
+# An environment with the versions of pylock.toml, in .venv-locked.
+locked: $(STAMP)
+	$(BIN)/python -m venv $(VENV)-locked
+	$(BIN)/python -m tests.lock > $(VENV)-locked/requirements.txt
+	$(VENV)-locked/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-locked/bin/python -m pip install --quiet --require-hashes --requirement $(VENV)-locked/requirements.txt
+	$(VENV)-locked/bin/python -m pip install --quiet --no-deps --editable .
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

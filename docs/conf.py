@@ -84,6 +84,7 @@ html_title = f"sparselin {release}"
 html_static_path = ["_static"]
 html_logo = html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
+html_js_files = [("versions.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -96,7 +97,7 @@ html_theme_options = {
     "logo": {"text": "sparselin", "alt_text": "sparselin: to the start page"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["versions", "theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

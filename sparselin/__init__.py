@@ -8,7 +8,7 @@ each name is loaded at its first use.
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # `import *` loads no module but `ensembles`, because `plots` needs matplotlib and `testing` needs hypothesis

@@ -1,0 +1,51 @@
+"""The lock file for development, and the bill of materials of the environment that it describes.
+
+`python -m tests.lock FILE` writes pylock.toml from the lock that uv made, without the addresses of an index, and
+prints it as requirements with hashes, which pip gets from the index that it is set to. `python -m tests.lock`
+prints the requirements of the stored lock.
+"""
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LOCK, BILL = ROOT / "pylock.toml", ROOT / "sbom.cdx.json"
+HEAD = "# Written by `make lock`. `make locked` installs it: pip finds each file by its name, and checks its hash.\n"
+FILE = re.compile(r'\{ url = "[^"]*/(?P<name>[^"/]+)", .*?(?P<hashes>hashes = \{[^}]*\}) \}')
+# Of wheels: CPython 3.11 to 3.15 or the stable ABI, on Linux, macOS and Windows
+RARE = re.compile(r"\bi686|musllinux|armv7l|ppc64le|s390x|riscv64|loongarch64|android|ios_|wasm|emscripten|win32"
+                  r"|cp3\d+t|-pp\d|graalpy|-cp3(8|9|10)-cp3")  # fmt: skip
+
+
+def portable(text):
+    """Return a lock with files in the folder `wheels` in place of addresses, without rare platforms."""
+    lines = [line for line in text.splitlines() if not (line.startswith("    {") and RARE.search(line))]
+    return HEAD + FILE.sub(r'{ path = "wheels/\g<name>", \g<hashes> }', "\n".join(lines)) + "\n"
+
+
+def requirements():
+    """Yield the requirements of the stored lock, each with the hashes of its files."""
+    for package in tomllib.loads(LOCK.read_text("utf-8"))["packages"]:
+        files = [*package.get("wheels", ()), *filter(None, [package.get("sdist")])]
+        hashes = " ".join(f"--hash=sha256:{file['hashes']['sha256']}" for file in files)
+        yield f"{package['name']}=={package['version']} ; {package['marker']} {hashes}"
+
+
+def without_addresses(part):
+    """Return a part of a bill of materials without links, which name hosts."""
+    if isinstance(part, dict):
+        return {key: without_addresses(value) for key, value in part.items() if key != "externalReferences"}
+    return [without_addresses(value) for value in part] if isinstance(part, list) else part
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        text = Path(name).read_text("utf-8")
+        if name.endswith(".json"):
+            BILL.write_text(json.dumps(without_addresses(json.loads(text)), indent=1) + "\n", "utf-8")
+        else:
+            LOCK.write_text(portable(text), "utf-8")
+    sys.stdout.writelines(line + "\n" for line in requirements())
