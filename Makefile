@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 ARGS   ?=
 
 .PHONY: verify ledger guarantee diversity networks test slow test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
-	lint types check doctest install clean
+	lock locked dist packaging release-check lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -98,6 +98,25 @@ lock: $(STAMP)
 	    --output-file $(VENV)/sbom.json $(VENV)-locked/bin/python
 	$(BIN)/python -m tests.lock $(VENV)/sbom.json > /dev/null
 
+# The wheel and the sdist, in dist/.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+# Everything around the code: built twice and compared, the recipe, the workflow, the metadata.
+packaging: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/yamllint --strict .github CITATION.cff recipe.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --quiet --offline .github
+	$(BIN)/pytest -q tests/test_release.py tests/test_package.py
+
+# What a release needs; it fails while a blank is left that only a person can fill in.
+release-check: packaging
+	$(BIN)/python -m tests.release
+
 # An environment with the versions of pylock.toml, in .venv-locked.
 locked: $(STAMP)
 	$(BIN)/python -m venv $(VENV)-locked
@@ -122,7 +141,7 @@ slow: $(STAMP)
 	$(BIN)/pytest -q -n 2 -m slow --ignore tests/browser tests proofs_checks
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q -n 2 --doctest-modules sparselin proofs_checks/experiments README.md docs --doctest-glob='*.md'
+	$(BIN)/pytest -q -n 2 --doctest-modules sparselin proofs_checks/experiments README.md docs paper --doctest-glob='*.md'
 
 install: $(STAMP)
 
@@ -139,4 +158,4 @@ $(STAMP): pyproject.toml
 
 clean:
 	$(MAKE) --no-print-directory -C proofs_checks/formal clean
-	rm -rf $(VENV) $(VENV)-minimum report docs/_build docs/made
+	rm -rf $(VENV) $(VENV)-minimum $(VENV)-locked dist report docs/_build docs/made

@@ -1,8 +1,8 @@
 """The lock file for development, and the bill of materials of the environment that it describes.
 
-`python -m tests.lock FILE` writes pylock.toml from the lock that uv made, without the addresses of an index, and
-prints it as requirements with hashes, which pip gets from the index that it is set to. `python -m tests.lock`
-prints the requirements of the stored lock.
+`python -m tests.lock` prints the stored lock as requirements with hashes, for pip and the index that it is set
+to. With files of uv or cyclonedx-py, `make lock` first writes pylock.toml and sbom.cdx.json from them, without
+the addresses of an index.
 """
 
 import json
@@ -13,11 +13,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LOCK, BILL = ROOT / "pylock.toml", ROOT / "sbom.cdx.json"
-HEAD = "# Written by `make lock`. `make locked` installs it: pip finds each file by its name, and checks its hash.\n"
+HEAD = "# Written by `make lock`. `make locked` installs it, and pip checks the hash of each file.\n"
 FILE = re.compile(r'\{ url = "[^"]*/(?P<name>[^"/]+)", .*?(?P<hashes>hashes = \{[^}]*\}) \}')
 # Of wheels: CPython 3.11 to 3.15 or the stable ABI, on Linux, macOS and Windows
-RARE = re.compile(r"\bi686|musllinux|armv7l|ppc64le|s390x|riscv64|loongarch64|android|ios_|wasm|emscripten|win32"
-                  r"|cp3\d+t|-pp\d|graalpy|-cp3(8|9|10)-cp3")  # fmt: skip
+RARE = re.compile(
+    r"\bi686|musllinux|armv7l|ppc64le|s390x|riscv64|loongarch64|android|ios_|wasm|emscripten|win32"
+    r"|cp3\d+t|-pp\d|graalpy|-cp3(8|9|10)-cp3"
+)
 
 
 def portable(text):

@@ -13,7 +13,9 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 STORED = DOCS / "public.txt"
-PRIVATE = re.compile(r"sparselin\.Problem\.(?!from_gram)")  # methods and attributes that may change at any time
+PRIVATE = re.compile(
+    r"sparselin\.Problem\.(?!from_gram)"
+)  # methods and attributes that may change at any time
 
 
 def signature(thing):
@@ -37,7 +39,9 @@ def members(thing):
 
 
 def lines():
-    for name in sorted(re.findall(r"^   ~?(sparselin\.[\w.]+)$", (DOCS / "api.rst").read_text("utf-8"), re.M)):
+    for name in sorted(
+        re.findall(r"^   ~?(sparselin\.[\w.]+)$", (DOCS / "api.rst").read_text("utf-8"), re.M)
+    ):
         thing = pkgutil.resolve_name(name)
         if inspect.ismodule(thing):
             yield f"{name}: module"
