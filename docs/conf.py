@@ -39,7 +39,9 @@ include_patterns = [
     "proofs_checks/*.md",
     "benchmarks/*.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 ]
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
 exclude_patterns += ["docs/upstream"]  # texts for the maintainers of other packages

@@ -1,7 +1,7 @@
 """The lock file for development, and the bill of materials of the environment that it describes.
 
-`python -m tests.lock` prints the stored lock as requirements with hashes, for pip and the index that it is set
-to. With files of uv or cyclonedx-py, `make lock` first writes pylock.toml and sbom.cdx.json from them, without
+`python -m tests.lock` prints the stored lock as requirements with hashes, for pip and any index.
+With files of uv or cyclonedx-py, `make lock` first writes pylock.toml and sbom.cdx.json from them, without
 the addresses of an index.
 """
 

@@ -1,5 +1,8 @@
 """The site that `make docs` made, from the disk: its search, the ledger's, and the pages of presets."""
 
+import re
+import subprocess
+import sys
 import urllib.parse
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
+import sparselin as sl
 from tests.browser.chromium import browser, explorer, find, hosts, until
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
@@ -95,3 +99,35 @@ def test_no_page_fetches_anything(driver):
     for page in ("index", "docs/ledger", "notebooks/02_the_dual_polytope", "docs/teaching"):
         driver.get(address(f"{page}.html"))
     assert hosts(driver) == {None}
+
+
+def test_a_menu_leads_to_the_same_page_of_another_version(driver, tmp_path):
+    """From the disk, and from a server, which knows that a page is missing; alone, the site has no menu."""
+    ours, other = sl.__version__, tmp_path / "9.0.0"
+    (tmp_path / ours).symlink_to(SITE)
+    (other / "docs").mkdir(parents=True)
+    (other / "_static").symlink_to(SITE / "_static")
+    for page in ("index.html", "docs/api.html"):
+        text = (SITE / page).read_text(encoding="utf-8")
+        (other / page).write_text(text.replace(f'data-version="{ours}"', 'data-version="9.0.0"'), "utf-8")
+    menus = "return [...document.querySelectorAll('select.versions')].map(one => [one.hidden, one.value])"
+    driver.get(address("docs/api.html"))
+    assert {hidden for hidden, _ in driver.execute_script(menus)} == {True}
+    (tmp_path / "versions.js").write_text(f'window.sparselinVersions = ["9.0.0", "{ours}"];\n', "utf-8")
+    choose = "const menu = document.querySelector('select.versions'); menu.value = '9.0.0';" \
+             "menu.dispatchEvent(new Event('change'))"  # fmt: skip
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        local = re.search(r"http://[\d.:]+/", server.stdout.readline())[0]
+        for root, page, target in ((f"{tmp_path.as_uri()}/", "docs/api", "docs/api"),
+                                   (local, "docs/api", "docs/api"),
+                                   (local, "docs/speed", "index")):  # fmt: skip
+            driver.get(f"{root}{ours}/{page}.html")
+            until(
+                lambda: [False, ours] in driver.execute_script(menus), "the menu with the version of the page"
+            )
+            driver.execute_script(choose)
+            wanted = f"{root}9.0.0/{target}.html"
+            until(lambda: driver.current_url == wanted, wanted)  # noqa: B023
+            until(lambda: [False, "9.0.0"] in driver.execute_script(menus), "the menu of the other version")
+        server.terminate()
