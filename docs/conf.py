@@ -38,8 +38,8 @@ include_patterns = [
     "notebooks/*",
     "proofs_checks/*.md",
     "benchmarks/*.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
+    "C*.md",
+    "SECURITY.md",
 ]
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
 exclude_patterns += ["docs/upstream"]  # texts for the maintainers of other packages
