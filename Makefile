@@ -3,7 +3,12 @@
 
 PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+PROGRAMS := Scripts
+else
+PROGRAMS := bin
+endif
+BIN    := $(VENV)/$(PROGRAMS)
 STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
