@@ -42,10 +42,10 @@ test: lint types check doctest
 test-minimum: $(STAMP)
 	$(BIN)/python -m venv $(VENV)-minimum
 	$(BIN)/python tests/minimum.py > $(VENV)-minimum/constraints.txt
-	$(VENV)-minimum/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
+	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
 	    --editable '.[all]' --group test
-	$(VENV)-minimum/bin/pytest -q -n 2 --ignore tests/browser tests
+	$(VENV)-minimum/$(PROGRAMS)/pytest -q -n 2 --ignore tests/browser tests
 
 # Networks: these tests skip without PyTorch, which the rest does not need (pip install torch).
 neural: $(STAMP)
@@ -100,7 +100,7 @@ lock: $(STAMP)
 	$(BIN)/python -m tests.lock $(VENV)/pylock.toml > /dev/null
 	$(MAKE) --no-print-directory locked
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --short-PURLs --output-reproducible \
-	    --output-file $(VENV)/sbom.json $(VENV)-locked/bin/python
+	    --output-file $(VENV)/sbom.json $(VENV)-locked/$(PROGRAMS)/python
 	$(BIN)/python -m tests.lock $(VENV)/sbom.json > /dev/null
 
 # The wheel and the sdist, in dist/.
@@ -111,11 +111,13 @@ dist: $(STAMP)
 # Everything around the code: built twice and compared, the recipe, the workflow, the metadata.
 packaging: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group release
-	$(BIN)/yamllint --strict .github CITATION.cff recipe.yaml
+	$(BIN)/yamllint --strict .github .pre-commit-config.yaml CITATION.cff recipe.yaml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(addprefix .github/ISSUE_TEMPLATE/,bug.yml claim.yml wrong_answer.yml)
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
-	$(BIN)/zizmor --quiet --offline .github
+	$(BIN)/zizmor --quiet --offline --persona auditor .github
+	$(BIN)/repo-review .
 	$(BIN)/pytest -q tests/test_release.py tests/test_package.py
 
 # What a release needs; it fails while a blank is left that only a person can fill in.
@@ -126,9 +128,9 @@ release-check: packaging
 locked: $(STAMP)
 	$(BIN)/python -m venv $(VENV)-locked
 	$(BIN)/python -m tests.lock > $(VENV)-locked/requirements.txt
-	$(VENV)-locked/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-locked/bin/python -m pip install --quiet --require-hashes --requirement $(VENV)-locked/requirements.txt
-	$(VENV)-locked/bin/python -m pip install --quiet --no-deps --editable .
+	$(VENV)-locked/$(PROGRAMS)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-locked/$(PROGRAMS)/python -m pip install --quiet --require-hashes --requirement $(VENV)-locked/requirements.txt
+	$(VENV)-locked/$(PROGRAMS)/python -m pip install --quiet --no-deps --editable .
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

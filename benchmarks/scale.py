@@ -6,7 +6,6 @@ import datetime
 import functools
 import json
 import os
-import resource
 import signal
 import statistics
 import subprocess
@@ -309,6 +308,8 @@ def row_group(toy: bool) -> dict[str, Any]:
         sl.compress(small, y="c0", memory=memory)
         limit = status_of("VmSize") + memory + 3 * 2**23
         before = status_of("VmRSS")
+        import resource  # not on Windows
+
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         started = time.perf_counter()
         problem = sl.compress(path, y="c0", memory=memory)

@@ -284,7 +284,7 @@ def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, colum
     def kill(progress):
         if progress.chunks == 9 and not killed:
             killed.append(workers[0])
-            os.kill(workers[0], signal.SIGKILL)
+            os.kill(workers[0], getattr(signal, "SIGKILL", signal.SIGTERM))
 
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         workers = list(client.run(os.getpid).values())
