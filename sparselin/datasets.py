@@ -46,6 +46,10 @@ def images(source: Source = "auto") -> Images:
     "auto" means MNIST if SPARSELIN_DATA names a folder with its two files, and otherwise the digits. The
     field `note` of the result says why this source was taken. Raises FileNotFoundError for "mnist" if a file
     is missing, and ValueError for malformed files.
+
+    >>> found = images("digits")
+    >>> found.pixels.shape, found.note
+    ((1797, 8, 8), "scikit-learn's digits (as requested).")
     """
     missing = None if source == "digits" else absent("MNIST", MNIST)
     if source == "digits" or (source == "auto" and missing):
@@ -99,6 +103,12 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
     The format is: 0, 0, 8, the number of dimensions, each dimension as a big-endian int32, and then the
     entries in C order. Raises ValueError if the file does not have this format.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "bytes.gz")
+    >>> _ = file.write_bytes(gzip.compress(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 7, 8, 9])))
+    >>> read_idx(file).tolist()
+    [[7, 8, 9]]
     """
     try:
         data = gzip.decompress(path.read_bytes())

@@ -97,6 +97,13 @@ def carried() -> Callable[[], None]:
     """Return a function that registers the ensembles of this process in another process.
 
     The function is pickled when it is sent to that process, so each `draw` must be picklable.
+
+    >>> _ = register(of_random_size("mine", "an example", families.gaussian))
+    >>> restore = carried()
+    >>> del ENSEMBLES["mine"]  # as in another process, which does not have it
+    >>> restore()
+    >>> ENSEMBLES.pop("mine").description
+    'an example'
     """
     return functools.partial(_update_registry, dict(ENSEMBLES))
 
@@ -120,6 +127,11 @@ def of_random_size(
 
     The `draw` of the ensemble raises `BadEnsemble` if the family raises an error, or does not return a finite
     X (n, d) and y (n,).
+
+    >>> wide = of_random_size("wide", "more columns than rows", families.gaussian, (5, 9), (40, 40))
+    >>> X, y = wide.design(0)
+    >>> len(y) in range(5, 10), X.shape[1]
+    (True, 40)
     """
     # a partial, not a closure: an Ensemble can be pickled and sent to another process
     draw = functools.partial(_draw, name, family, (rows, columns))
@@ -151,6 +163,13 @@ def from_file(origin: str) -> Ensemble:
 
     The ensemble is called "my.py:name". It draws n from 20..60 and d from 30..120. Raises `BadEnsemble` if
     there is no such file or function, or if the file cannot be run.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "my.py")
+    >>> _ = file.write_text("def signs(n, d, rng): return rng.choice([-1.0, 1.0], (n, d)), rng.random(n)")
+    >>> ensemble = from_file(f"{file}:signs")
+    >>> ensemble.name, len(ensemble.design(0).X) in range(20, 61)
+    ('my.py:signs', True)
     """
     path, _, name = origin.rpartition(":")
     _function.cache_clear()

@@ -187,6 +187,15 @@ def decide(
     cases : the number of cases; by default the number that the claim states.
     shrink : whether to shrink a counterexample.
     only : (call, counterexample) of an outcome, to check only this value again.
+
+    >>> from sparselin.ledger import OPEN, claim
+    >>> @claim("ours-even", "an example", "exact", OPEN)
+    ... def test_even(check):
+    ...     "2n is even.\\n\\nHypotheses: integer n"
+    ...     check.over(range(9), lambda n: 2 * n % 2 == 0)
+    >>> outcome = decide(test_even.claim)
+    >>> outcome.cases, outcome.failure
+    (9, None)
     """
     check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
     failure = None

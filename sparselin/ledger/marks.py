@@ -17,6 +17,12 @@ def mutants(*names: str) -> Callable[[_Check], _Check]:
     """Name the functions that a check tests, as "sl.name" (public functions) or "name" (in its own file).
 
     For each function, at least one false version (scaled, shifted, emptied, …) must make the claim fail.
+
+    >>> @mutants("sl.omp")
+    ... def test_residual(check):
+    ...     "The residual of OMP decreases."
+    >>> test_residual.mutants
+    ('sl.omp',)
     """
 
     def mark(function: _Check) -> _Check:
@@ -45,6 +51,15 @@ def claim(
     raises AssertionError if the verdict is not supported. Its attribute `claim` is the `Claim`. The decorator
     raises ValueError for an unknown paper or method, for a missing statement or missing hypotheses, and for a
     verdict that does not fit the other fields.
+
+    >>> from sparselin.ledger import OPEN
+    >>> @claim("ours-even", "an example", "exact", OPEN)
+    ... def test_even(check):
+    ...     "2n is even.\\n\\nHypotheses: integer n"
+    ...     check.over(range(9), lambda n: 2 * n % 2 == 0)
+    >>> test_even.claim.statement, test_even.claim.hypotheses
+    ('2n is even.', 'integer n')
+    >>> test_even()  # as pytest calls it
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:

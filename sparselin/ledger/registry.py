@@ -23,6 +23,14 @@ def register(made: Claim) -> Claim:
     """Add a claim (the attribute `claim` of a test), so that `collect` returns it for every folder.
 
     Raises ValueError if its id is taken.
+
+    >>> from sparselin.ledger import OPEN, claim
+    >>> @claim("ours-even", "an example", "exact", OPEN)
+    ... def test_even(check):
+    ...     "2n is even.\\n\\nHypotheses: integer n"
+    ...     check.over(range(9), lambda n: 2 * n % 2 == 0)
+    >>> register(test_even.claim) is CLAIMS.pop("ours-even")
+    True
     """
     CLAIMS[check_new(made.id.lower(), CLAIMS, "a claim")] = made
     return made
@@ -72,7 +80,11 @@ def _import(name: str) -> Any:
 
 
 def order(paper: str, id: str) -> tuple[Any, ...]:
-    """Return a sort key: the paper, and then the id with its numbers as numbers."""
+    """Return a sort key: the paper, and then the id with its numbers as numbers.
+
+    >>> sorted(["SA-lemma-10", "SA-lemma-9"], key=lambda id: order("SA", id))
+    ['SA-lemma-9', 'SA-lemma-10']
+    """
     parts = re.split(r"(\d+)", id)
     natural = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part]
     return (list(PAPERS).index(paper), natural)
@@ -84,6 +96,14 @@ def decide_all(
     """Yield each claim with its outcome by `decide`, as soon as it is decided, from `jobs` processes.
 
     The longest claims start first. With one job the claims are decided in order.
+
+    >>> from sparselin.ledger import OPEN, claim
+    >>> @claim("ours-even", "an example", "exact", OPEN)
+    ... def test_even(check):
+    ...     "2n is even.\\n\\nHypotheses: integer n"
+    ...     check.over(range(9), lambda n: 2 * n % 2 == 0)
+    >>> [(made.id, outcome.cases, outcome.failure) for made, outcome in decide_all([test_even.claim])]
+    [('ours-even', 9, None)]
     """
     if jobs == 1:
         for made in claims:

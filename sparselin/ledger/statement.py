@@ -20,6 +20,10 @@ def paper(key: str, title: str) -> None:
 
     For your own claims, call this function above them in their file: paper("mine", "My conjectures"). Raises
     ValueError if the key is not a word of letters and digits, or if it already has another title.
+
+    >>> paper("mine", "My conjectures")
+    >>> PAPERS.pop("mine")
+    'My conjectures'
     """
     if not key.isalnum():
         raise ValueError(f"key must be a word of letters and digits; got {key!r}")

@@ -67,6 +67,11 @@ def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> 
     ----------
     result : a `SparseEigenvalues`.
     ax : where to draw, with a second panel on its right; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = sparse_eigenvalues(sl.sparse_eigenvalues([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]], 2))
+    >>> ax.get_title(), [text.get_text() for text in ax.texts]
+    ('k = 2, condition number 9', ['1.8', '0.2'])
     """
     title = f"k = {result.k}, condition number {_words(result.condition_number)}"
     ax = style.picture(ax, "eigenvalue", "", title, figsize=(8.0, 2.8))
@@ -99,6 +104,12 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     ----------
     result : a `GuaranteeBounds`.
     ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> found = sl.guarantee_bounds([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]], [3.0, 1.0], 1)
+    >>> ax = guarantee_bounds(found)
+    >>> ax.get_xlabel(), ax.get_yticklabels()[0].get_text(), ax.texts[0].get_text()
+    ('share of the $R^2$ of the best 1 features, 0.9', 'FR: submodularity ratio', '0.63')
     """
     words = f"share of the $R^2$ of the best {result.k} features, {_words(result.best)}"
     ax = style.picture(ax, words, "", figsize=(8.0, style.height(len(result.bounds))))

@@ -141,6 +141,11 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     ----------
     result : a `DescentResult`.
     ax : where to draw; a new figure if None.
+
+    >>> result = hadamard_descent([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2.0, tol=1e-8)
+    >>> ax = descent(result)
+    >>> ax.get_yscale(), ax.get_title().split(", ")[1], len(ax.lines)
+    ('log', 'objective 4.5', 2)
     """
     last, iterations = float(result.objective[-1]), len(result.objective) - 1
     status, label = result.status.name.lower().replace("_", " "), "objective − its last value"

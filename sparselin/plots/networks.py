@@ -16,6 +16,17 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
 
     A small dot is a remaining unit; a large dot is a pick, with its name. If a pick is close to the other
     dots, the decision was uncertain: train for longer.
+
+    >>> from sparselin.results import Status
+    >>> path = AttentionPath(
+    ...     order=np.array([1, 0]), phase=np.array([1, 2]), attention=np.array([[0.25, 0.75], [1.0, 1.0]]),
+    ...     margin=np.array([2 / 3, 1.0]), loss=np.array([0.5, 0.25]), steps=np.array([10, 10]),
+    ...     penalty=np.zeros(2), warm_up_steps=0, total_steps=20, warm_up_loss=np.nan,
+    ...     parametrization="softmax", groups=np.array([0, 1]), status=Status.COMPLETED, names=None,
+    ... )
+    >>> ax = attention(path)
+    >>> [label.get_text() for label in ax.get_yticklabels()], ax.lines[1].get_xdata().tolist()
+    (['1  x1', '2  x0'], [1.5])
     """
     phases, units = path.attention.shape
     mean = "attention / mean of the remaining units"
@@ -37,7 +48,21 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
 
 
 def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
-    """Draw the number of features at each λ, and in a right panel the loss."""
+    """Draw the number of features at each λ, and in a right panel the loss.
+
+    >>> from sparselin.results import Status
+    >>> path = LassoNetPath(
+    ...     lam=np.array([0.0, 1.0, 2.0]), objective=np.array([0.5, 1.5, 2.0]),
+    ...     loss=np.array([0.5, 1.0, 2.0]), validation_loss=np.full(3, np.nan),
+    ...     n_selected=np.array([2, 1, 0]),
+    ...     mask=np.array([[True, True], [True, False], [False, False]]),
+    ...     theta_norm=np.array([[1.0, 0.5], [0.5, 0.0], [0.0, 0.0]]), epochs=np.array([100, 10, 10]),
+    ...     returns=np.zeros(3, int), excess=np.array([0.0, 0.5, 0.9]), states=(), M=10.0, k=0, groups=None,
+    ...     status=Status.COMPLETED, names=None,
+    ... )
+    >>> lassonet(path).lines[0].get_xydata().tolist()
+    [[1.0, 1.0], [2.0, 0.0]]
+    """
     ax = style.picture(ax, r"$\lambda$", "features")
     lam = path.lam[path.lam > 0]
     if not len(lam):
@@ -57,7 +82,15 @@ def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
 
 
 def ranking(found: FeatureRanking, *, ax: Axes | None = None) -> Axes:
-    """Draw the scores of the selected features, in order."""
+    """Draw the scores of the selected features, in order.
+
+    >>> from sparselin.results import Status
+    >>> picks, scores = np.array([2, 0]), np.array([0.4, 0.1, 0.9])
+    >>> found = FeatureRanking(picks, scores, picks, np.full(2, np.nan), "mRMR", Status.COMPLETED, 3, None)
+    >>> ax = ranking(found)
+    >>> [label.get_text() for label in ax.get_yticklabels()], [float(bar.get_width()) for bar in ax.patches]
+    (['x2', 'x0'], [0.9, 0.4])
+    """
     ax = style.picture(ax, f"score by {found.method}", "", "", (6.6, style.height(len(found))))
     scores = found.scores[found.support]
     finite = np.isfinite(scores)

@@ -57,7 +57,12 @@ def contours(
 
 
 def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[Axes, ...]:
-    """Draw `contours` of several (beta1, beta2, value) side by side, each with its range as the title."""
+    """Draw `contours` of several (beta1, beta2, value) side by side, each with its range as the title.
+
+    >>> from sparselin.attention.softmax_penalty import penalty_contours
+    >>> [ax.get_title() for ax in penalty_panels([penalty_contours(limit, points=21) for limit in (1, 10)])]
+    ['$|\\\\beta_i| \\\\leq 1$', '$|\\\\beta_i| \\\\leq 10$']
+    """
     shape = {"figsize": (4.4 * len(panels), 3.8), "layout": "constrained"}
     figure, drawn = pyplot().subplots(1, len(panels), squeeze=False, **shape)
     for ax, panel in zip(drawn[0], panels, strict=True):

@@ -62,6 +62,13 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     found : an object with `sizes`, `error` and `standard_error` (m,), `best`, `chosen` and `folds`.
     shown : a number of features to mark as well, or None.
     ax : where to draw; a new figure if None.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparselin.estimators import OMPSelector
+    >>> selector = OMPSelector("cv_1se", cv=5).fit(*load_diabetes(return_X_y=True))
+    >>> ax = cross_validation(selector.cross_validation_)
+    >>> [line.get_label() for line in ax.lines[2:]]
+    ['fewest within one standard error: 5', 'least error: 7']
     """
     ax = style.picture(ax, "number of features", "mean squared error on held-out rows", figsize=(6.4, 3.6))
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))

@@ -117,6 +117,12 @@ def greedy_maximum(result: results.GreedyMaximum, *, ax: Axes | None = None) -> 
     ----------
     result : a `GreedyMaximum`.
     ax : where to draw; a new figure if None.
+
+    >>> from sparselin.spectral import SmoothedDifferentialEntropy, greedy_maximize
+    >>> C = [[1.0, 0.9, 0.0], [0.9, 1.0, 0.1], [0.0, 0.1, 1.0]]
+    >>> ax = greedy_maximum(greedy_maximize(C, 2, SmoothedDifferentialEntropy(1.0)))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x0', 'x2']
     """
     ax = style.picture(ax, "$f(S)$", "", figsize=(6.0, style.height(len(result.support))))
     if not len(result.support):
@@ -135,6 +141,12 @@ def nu_choice(choice: results.NuChoice, *, ax: Axes | None = None) -> Axes:
     ----------
     choice : a `NuChoice`.
     ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> X, y = [[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 1.0]], [1.0, 0.2, 0.15]
+    >>> ax = nu_choice(sl.choose_nu(X, y, 2, sl.spectral.SmoothedDifferentialEntropy(1.0)))
+    >>> ax.get_ylabel(), [line.get_label() for line in ax.lines[1:-1]]
+    ('$R^2$ of the selection', ["at least the LASSO's", 'LASSO', 'LASSO, refitted'])
     """
     ax = style.picture(ax, r"$\nu$", "$R^2$ of the selection")
     tried, r2 = choice.tried, choice.r2_tried
@@ -195,6 +207,11 @@ def dual_projection(projection: results.DualProjection, *, ax: Axes | None = Non
     ----------
     projection : a `DualProjection`.
     ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = dual_projection(sl.project_dual([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5], 1.0))
+    >>> [label.get_text() for label in ax.get_yticklabels()], ax.lines[0].get_xdata().tolist()
+    (['x0'], [2.0])
     """
     count = int(np.count_nonzero(projection.coef))
     ax = style.picture(ax, "coefficient", "", figsize=(6.0, style.height(count)))

@@ -38,7 +38,14 @@ _LETTERS = 26  # longer names are cut in the middle
 
 
 def close(figure: Figure) -> None:
-    """Free the memory of a figure."""
+    """Free the memory of a figure.
+
+    >>> import sparselin as sl
+    >>> ax = sl.plots.show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1))
+    >>> close(ax.figure)
+    >>> pyplot().fignum_exists(ax.figure.number)
+    False
+    """
     pyplot().close(figure)
 
 

@@ -44,6 +44,11 @@ def around_y(
     ------
     TypeError, ValueError : bad data (see `Problem`); X does not have three rows; y = 0; bad `picks` or
         `best`.
+
+    >>> X, y = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), np.array([1.0, 0.0, 0.0])
+    >>> ax = around_y(X, y, picks=[1], best=[1])
+    >>> ax.lines[-1].get_label(), ax.lines[-1].get_ydata().round(6).tolist()
+    ('others', [45.0, 90.0])
     """
     problem = style.in_space(X, y, 3)
     if problem.y_norm == 0:
@@ -95,7 +100,13 @@ def _rim(ax: Any, azimuth: FloatArray) -> None:
 def around_several(
     designs: Sequence[tuple[FloatArray, FloatArray, Sequence[int], Sequence[int], str]],
 ) -> tuple[Axes, ...]:
-    """Draw `around_y` for several (X, y, picks, best, title) side by side."""
+    """Draw `around_y` for several (X, y, picks, best, title) side by side.
+
+    >>> X, y = np.eye(3), np.array([3.0, 1.0, 0.0])
+    >>> drawn = around_several([(X, y, [0, 1], [0, 1], "y"), (X, -y, [0, 1], [0, 1], "−y")])
+    >>> [ax.get_title() for ax in drawn]
+    ['y', '−y']
+    """
     shape = {"figsize": (3.6 * len(designs), 4.3), "subplot_kw": {"projection": "polar"}}
     figure, drawn = style.pyplot().subplots(1, len(designs), squeeze=False, layout="constrained", **shape)
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
