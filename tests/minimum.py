@@ -1,8 +1,6 @@
-"""The lowest versions that pyproject.toml allows, as constraints for pip: `python tests/minimum.py`.
+"""The lowest versions that pyproject.toml allows, as constraints for pip: `python tests/minimum.py`."""
 
-But for the extra `scale`, which asks more of polars than `frames` does.
-"""
-
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -12,13 +10,10 @@ PROJECT = tomllib.loads(TEXT)["project"]
 
 
 def lowest():
-    """Lines "name==version", of the dependencies and of all extras but `scale`."""
-    extras = PROJECT["optional-dependencies"]
-    wanted = [
-        *PROJECT["dependencies"],
-        *(line for name, extra in extras.items() if name != "scale" for line in extra),
-    ]
-    return sorted({line.replace(">=", "==") for line in wanted if re.fullmatch(r"[\w-]+>=[\d.]+", line)})
+    """Lines "name==version", of the dependencies and of all extras."""
+    wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
+    parts = (re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line) for line in wanted)
+    return sorted({f"{part[1]}=={part[2]}" for part in parts if part})
 
 
 if __name__ == "__main__":

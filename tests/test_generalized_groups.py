@@ -37,7 +37,8 @@ def weights_of(kind, counts):
 
 def independent(A):
     """The columns of A that are not in the span of earlier columns."""
-    return np.flatnonzero(np.diff([np.linalg.matrix_rank(A[:, :j]) for j in range(1 + A.shape[1])]))
+    ranks = [np.linalg.matrix_rank(A[:, :j]) for j in range(1, 1 + A.shape[1])]
+    return np.flatnonzero(np.diff([0, *ranks]))
 
 
 @NAMED

@@ -27,13 +27,18 @@ def run(code):
 
 
 def test_import_is_light():
-    """Neither the heavy needs nor the extras are loaded; no kernel is compiled or taken from the cache."""
+    """Neither the heavy needs nor the extras are loaded; no kernel is compiled or taken from the cache.
+
+    SciPy 1.15 loads its linear algebra for its special functions.
+    """
     scipy = "scipy.linalg scipy.sparse scipy.optimize"
     heavy = f"{scipy} sklearn matplotlib cvxpy pandas polars hypothesis rich click"
     code = f"""
-import sys, sparselin
+import sys, scipy.special
+heavy = [name for name in {heavy.split()} if name not in sys.modules]
+import sparselin
 sparselin.omp, sparselin.lasso_path, sparselin.sequential_attention
-print([name for name in {heavy.split()} if name in sys.modules])
+print([name for name in heavy if name in sys.modules])
 kernels = [vars(module) for name, module in sys.modules.items() if name.startswith("sparselin._kernels.")]
 compiled = [f.signatures for kernel in kernels for f in kernel.values() if hasattr(f, "signatures")]
 print(len(compiled) > 10, [signatures for signatures in compiled if signatures])
