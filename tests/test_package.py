@@ -12,11 +12,8 @@ from pathlib import Path
 
 import public
 import pytest
-from click.testing import CliRunner
-from commands import invoke
 
 import sparselin as sl
-from sparselin.studies.common.group import MOVED, cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,13 +71,6 @@ main()
         return
     assert result.returncode == 1
     assert result.stderr.strip() == f"The sparselin command needs {missing}: pip install 'sparselin[verify]'"
-
-
-@pytest.mark.parametrize("arguments", [[], ["--data", "digits"], ["--help"]])
-@pytest.mark.parametrize("name", MOVED)
-def test_a_command_that_is_gone_names_its_successor(name, arguments):
-    assert " ".join(MOVED[name].split()) in invoke(name, *arguments, exit_code=2)
-    assert name not in CliRunner().invoke(cli, ["--help"]).output.split()
 
 
 def test_the_wheel_has_the_package_and_nothing_else(tmp_path):
