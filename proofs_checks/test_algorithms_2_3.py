@@ -31,6 +31,7 @@ from flint import arb, fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
+from proofs_checks import BOTH
 from proofs_checks.rational import (
     HALF,
     close,
@@ -199,12 +200,7 @@ def test_the_largest_penalty_with_a_feature(check):
     check.forall(open_steps(), spread(threshold))
 
 
-@claim(
-    "SA-section-2-search",
-    "Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
-    "proof, exact, float",
-    FALSE,
-)
+@claim("SA-section-2-search", f"Section 2, after Algorithm 3 {BOTH}", "proof, exact, float", FALSE)
 @mutants("sl.lambda_star", "sl.sequential_lasso")
 def test_no_penalty_has_to_be_searched(check):
     """Each step of Sequential LASSO requires a search for λ*(S), the largest penalty at which the LASSO is
