@@ -1,3 +1,4 @@
 """The papers, executable: one file per statement, importing only the public face of sparselin."""
 
-BOTH = "(ICLR, NeurIPS submission)"  # versions of Sequential Attention with the same statement
+# the versions of Sequential Attention that have a statement
+BOTH, ALL = "(ICLR, NeurIPS submission)", "(ICLR, NeurIPS submission, poster)"

@@ -31,7 +31,7 @@ from flint import arb, fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks import BOTH
+from proofs_checks import ALL, BOTH
 from proofs_checks.rational import (
     HALF,
     close,
@@ -64,12 +64,7 @@ def attention_weights(w, S):
     return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
 
 
-@claim(
-    "SA-equation-1",
-    "equation (1), line 5 of Algorithm 1, Figure 1 (ICLR, NeurIPS submission, poster)",
-    "interval",
-    HOLDS,
-)
+@claim("SA-equation-1", f"equation (1), line 5 of Algorithm 1, Figure 1 {ALL}", "interval", HOLDS)
 @mutants("attention_weights")
 def test_the_weights_of_unselected_features(check):
     """In the mask of Sequential Attention, a selected feature has the weight 1. A feature i of the set S̄ of

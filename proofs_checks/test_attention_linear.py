@@ -21,7 +21,7 @@ from flint import fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks import BOTH
+from proofs_checks import ALL, BOTH
 from proofs_checks.rational import (
     entries,
     exact,
@@ -146,12 +146,7 @@ def test_the_scale_of_lambda(check):
     check.forall(open_steps(), spread(twice_the_threshold))
 
 
-@claim(
-    "SA-algorithm-1-objective",
-    "Algorithm 1, lines 4 and 5 (ICLR, NeurIPS submission, poster)",
-    "proof, exact",
-    FALSE,
-)
+@claim("SA-algorithm-1-objective", f"Algorithm 1, lines 4 and 5 {ALL}", "proof, exact", FALSE)
 @mutants("masked_loss")
 def test_without_decay_no_weight_is_preferred(check):
     """For least squares, the minimisers (θ*, w*) of line 4 of Algorithm 1 determine which feature line 5
@@ -205,7 +200,7 @@ def balanced(at, lam, S, y, residual):
 
 @claim(
     "SA-algorithm-1-argmax",
-    "Algorithm 1, line 5, with Definition 3.1 (ICLR, NeurIPS submission, poster)",
+    f"Algorithm 1, line 5, with Definition 3.1 {ALL}",
     "proof, exact, float",
     CORRECTED,
     ci_cases=30,
