@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from oracles import residual, textbook_omp
 from refusals import refuses
 from scipy.sparse.linalg import aslinearoperator
+from seeds import SEEDS
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
 from sparselin import Status, batch_omp
 from sparselin.testing import ill_conditioned_designs, integer_designs
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def gaussian(seed, n=20, d=30, N=12):

@@ -10,8 +10,6 @@ import sparselin as sl
 from sparselin import Status
 from sparselin.testing import integer_designs, tied_designs
 
-SEEDS = st.integers(0, 2**32 - 1)
-
 
 def in_window(entry, X, y, S, share):
     """β(λ) at λ* − share·(λ* − λ₂), from `direction` and least squares on S alone."""
