@@ -5,6 +5,7 @@ import numba
 import numpy as np
 import pytest
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
+from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
@@ -331,9 +332,6 @@ def test_the_callback_follows_and_stops():
 
 def test_an_interrupt_returns_the_best_so_far():
     X, y = hard()
-
-    def interrupt(state):
-        raise KeyboardInterrupt
 
     best = best_subset(X, y, 6, callback=interrupt)
     assert best.status is sl.Status.STOPPED

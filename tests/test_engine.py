@@ -112,8 +112,7 @@ def test_extreme_lengths_warn_of_nothing(scheme):
     for method in (sl.omp,) if scheme == "screen, one by one" else (sl.omp, sl.ols):
         usual = method(X, y, 8).support.tolist()
         for scale in (2.0**140, 2.0**-150, 2.0**400, 2.0**-400):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with warnings.catch_warnings(action="error"):
                 assert method(X * scale, y, 8).support.tolist() == usual
                 assert method(X * scale, y / scale, 8).support.tolist() == usual
 

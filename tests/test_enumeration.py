@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
+from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import triples as kernels
@@ -247,9 +248,6 @@ def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
     assert part.nodes == whole.nodes
     assert part.support.tolist() == whole.support.tolist()
     assert part.lower_bound == whole.lower_bound
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
 
     monkeypatch.setattr(_enumeration.Enumeration, "_compare_tile", interrupt)
     stopped = sl.best_subset(X, y, 3)

@@ -230,8 +230,7 @@ class TestGram:
 
 
 def test_no_warnings_on_ordinary_data(rng):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for name in FUNCTIONS:
             call(name, rng.normal(size=(6, 9)), rng.normal(size=6))
 

@@ -11,6 +11,7 @@ import newcomer
 import numpy as np
 import pytest
 from commands import invoke
+from refusals import interrupt
 from scipy.stats import chi2
 from selected import GOOD, run
 from sklearn.linear_model import LinearRegression
@@ -380,10 +381,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
 
 
 def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):
-    def interrupted(*args, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupted)
+    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupt)
     output, folder = run(tmp_path, GOOD, "--k=1", exit_code=130)
     assert "Interrupted" in output
     assert not list(folder.iterdir())

@@ -314,8 +314,7 @@ def test_a_mean_beyond_the_floats(rng):
     """A count far from the others' X: its deviance overflows, and fewer features are chosen."""
     X, y, _ = generalized(rng, "poisson")
     X[0, 2], y[0] = 1e5, 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found = OMPSelector("cv", loss="poisson", max_features=2, cv=KFold(4), exclude=[7]).fit(X, y)
     assert found.k_ == 0
     assert found.scores_[1] == np.inf
