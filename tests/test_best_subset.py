@@ -402,8 +402,7 @@ def test_the_bound_follows_the_condition():
         assert best.lower_bound <= least * float(y @ y) * (1 + 1e-15) + 1e-16, seed
 
 
-def test_a_rank_that_rounding_leaves_open_is_beyond_precision():
-    rng = np.random.default_rng(1)
+def test_a_rank_that_rounding_leaves_open_is_beyond_precision(rng):
     X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
     X[:, 2] = 3 * X[:, 0]
     best = best_subset(X, y, 3)

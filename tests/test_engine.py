@@ -74,8 +74,7 @@ def test_ties_are_left_to_the_rule(scheme):
 
 @METHODS
 @pytest.mark.parametrize("nonzero", [3, 30, 63, 64, 150])
-def test_zero_columns_are_no_candidates(in_blocks, method, nonzero):
-    rng = np.random.default_rng(0)
+def test_zero_columns_are_no_candidates(in_blocks, method, nonzero, rng):
     X, y = np.zeros((20, 200)), rng.normal(size=20)
     X[:, rng.choice(200, nonzero, replace=False)] = rng.normal(size=(20, nonzero))
     path, kept = method(X, y, 5), np.flatnonzero(X.any(axis=0))
@@ -139,8 +138,7 @@ def test_memory_stays_below_a_third_of_the_design(monkeypatch, at_once):
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols])
-def test_a_sparse_design_is_never_made_dense(method):
-    rng = np.random.default_rng(0)
+def test_a_sparse_design_is_never_made_dense(method, rng):
     X = scipy.sparse.random(2000, 4000, density=0.01, format="csc", random_state=rng)
     y = X @ rng.normal(size=4000)
     method(X, y, 2)  # compiles
@@ -391,10 +389,9 @@ def test_a_near_tie_that_single_precision_turns_round(order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
+def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind, rng):
     """Errors of 0.99 of the bound, the worst for the picks or by chance, in place of the copy's own."""
     only(monkeypatch, "screen, one by one")
-    rng = np.random.default_rng(0)
 
     def scores(self, x):
         unit, exact = self.data.unit, (self.data.X if self.data.by_rows else self.data.X.T).T @ x
@@ -411,11 +408,10 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
             assert_same(sl.omp(*design(kind, seed), 25), usual)
 
 
-def test_more_contenders_than_are_compared(screened, monkeypatch):
+def test_more_contenders_than_are_compared(screened, monkeypatch, rng):
     """200 columns that the copy cannot tell apart: then all correlations are computed."""
     asked, right = [], selection.Selection.correlations
     monkeypatch.setattr(selection.Selection, "correlations", lambda self: asked.append(self) or right(self))
-    rng = np.random.default_rng(0)
     y, few, many = rng.normal(size=50), rng.normal(size=(50, 5)), 1e-7 * rng.normal(size=(50, 200))
     for X in (np.hstack([few, y[:, None] + many]),
               np.hstack([few + 30 * y[:, None], rng.normal(size=(50, 1)) + many])):  # fmt: skip

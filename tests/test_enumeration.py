@@ -233,8 +233,7 @@ def test_weights_leave_sums_open(cold, rng):
     assert (found.status, found.lower_bound) == (sl.Status.BEYOND_PRECISION, 0)
 
 
-def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
-    rng = np.random.default_rng(0)
+def test_a_search_goes_on_where_it_stopped(cold, monkeypatch, rng):
     X, y = rng.standard_normal((15, 25)), rng.standard_normal(15)
     whole = sl.best_subset(X, y, 4)
     part = sl.best_subset(X, y, 4, node_limit=0)
@@ -256,8 +255,7 @@ def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
     assert sl.resume_subset(stopped).optimal
 
 
-def test_threads_change_nothing(monkeypatch):
-    rng = np.random.default_rng(1)
+def test_threads_change_nothing(monkeypatch, rng):
     X, y = sums(rng, 40, 60), rng.standard_normal(40)
     found = []
     for count in (1, 2, 3):

@@ -194,14 +194,13 @@ def test_elimination_leaves_what_is_orthogonal_to_the_selected_and_no_more_rows_
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_training_comes_back_in_the_units_it_was_asked_in(name):
+def test_a_training_comes_back_in_the_units_it_was_asked_in(name, rng):
     X, y = gaussian(4)
     X, y = 3 * X, 70 * y
     problem, S = Problem(X, y), np.zeros(0, np.intp)
     reduced = eliminate(problem, ThinQR(problem), S)
     lam = {"linear": 0.5 * reduced.lam_star, "l1": 0.5 * reduced.lam_star, "l2": 50.0}.get(name, 9.0)
     share = lam / penalty_unit(reduced, name)
-    rng = np.random.default_rng(0)
     w, theta, mask, value, end = train(reduced, share, name, rng, tol=1e-4, max_iter=10**5)
     assert end == kernels.CERTIFIED
     assert mask == pytest.approx(MASKS[name](w), rel=1e-10)

@@ -305,8 +305,7 @@ def test_bounds_hold_the_exact_values(method, sigma):
                 assert bounds[1] - bounds[0] <= 1e-6 * abs(bounds[1])
 
 
-def test_every_printed_digit_is_proved():
-    rng = np.random.default_rng(0)
+def test_every_printed_digit_is_proved(rng):
     centre = rng.choice([-1, 1], 2000) * 10.0 ** rng.uniform(-12, 8, 2000)
     low = centre - np.abs(centre) * 10.0 ** rng.uniform(-17, 1, 2000)
     bounds = np.column_stack([low, low + (centre - low) * rng.uniform(1, 2, 2000)])

@@ -62,9 +62,8 @@ def test_kkt_on_designs_that_break_lars(kind, n):
             assert worst_kkt(path, X, y) <= 1e-10, seed
 
 
-def test_a_coefficient_may_leave():
+def test_a_coefficient_may_leave(rng):
     """A path with drops: at some knot the active set loses an index that is no longer nonzero below it."""
-    rng = np.random.default_rng(0)
     drops = 0
     for _ in range(20):
         X, y = rng.normal(size=(10, 15)), rng.normal(size=10)

@@ -151,8 +151,7 @@ def test_damaged_archives_are_named(tmp_path, save):
             assert saved.X.dtype == saved.y.dtype == float
 
 
-def test_the_answer_has_the_names_of_the_columns(tmp_path):
-    rng = np.random.default_rng(0)
+def test_the_answer_has_the_names_of_the_columns(tmp_path, rng):
     X = rng.standard_normal((30, 3))
     rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([X, X[:, 1] + 5]).tolist())
     path = written(tmp_path, "age,height,weight in kg,price\n" + rows)

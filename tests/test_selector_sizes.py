@@ -166,9 +166,8 @@ def test_rank_of_each_model(selector, options, intercept):
     assert want[0] == 2 - intercept
 
 
-def test_ebic_stops_at_its_first_minimum():
+def test_ebic_stops_at_its_first_minimum(rng):
     """EBIC falls again below that minimum if there are many features of noise."""
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 5000))
     y = 2 * X[:, 3] - X[:, 8] + rng.standard_normal(100)
     found = OMPSelector("ebic", gamma=0.75).fit(X, y)

@@ -249,7 +249,7 @@ def test_the_command_says_what_it_compiled(two, monkeypatch):
     assert "All functions are compiled" in output
     assert "processor time" not in output
     monkeypatch.setitem(CALLS, "hier_prox", lambda X, y: numba.njit(lambda x: x + 1)(1))
-    output = invoke("warm-up", "--jobs", "1", exit_code=1)
+    output = invoke("warm-up", "--jobs", "1")
     assert "hier_prox" in output
     assert "processor time" in output
 
