@@ -116,12 +116,13 @@ def test_steps_are_proximal_steps_with_momentum(lam, left):
     assert path.objective[1] == pytest.approx(path.loss[1] + lam * path.theta_norm[1].sum() + squares)
 
 
-def test_at_M_zero_the_path_is_the_lassos(rng):
+def test_at_M_zero_the_path_is_the_lassos():
     """The problem is ½‖y − Xβ‖²/n + λ‖β‖₁ with an intercept; the duality gap bounds the error.
 
     With the residual r, u = r·min(1, nλ/‖Xᵀr‖∞) is feasible for the dual. So the gap G bounds the excess of
     the objective, and ½‖X(β − β*)‖² ≤ G by strong convexity of ½‖y − ·‖².
     """
+    rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 6))
     X -= X.mean(axis=0)
     y = X @ [3.0, -2.0, 1.0, 0.3, 0.0, 0.0] + 0.5 * rng.standard_normal(80) + 4
@@ -419,16 +420,18 @@ def test_18_given_lambdas_need_no_start():
     np.testing.assert_allclose(start.lam[1:], 2.0 * 1.6 ** np.arange(len(start) - 1))
 
 
-def test_25_43_47_without_targets(rng):
+def test_25_43_47_without_targets():
     """Request: unsupervised selection, and an autoencoder. One copy of each of two factors is enough."""
+    rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((80, 2)), 3, axis=1) + 0.05 * rng.standard_normal((80, 6))
     path = reconstruction_path([6], X, k=2, validation=X[:20], **QUICK)
     assert sorted(path.support(2) // 3) == [0, 1]
     refuses("loss", reconstruction_path, [6], X, loss="squared", error=TypeError)
 
 
-def test_matrix_completion_beats_the_mean(rng):
+def test_matrix_completion_beats_the_mean():
     """For a matrix of rank one observed entries stay, and missing ones are better than row means."""
+    rng = np.random.default_rng(0)
     Z = np.outer(rng.standard_normal(60), [1.0, -1.0, 2.0, 0.5, -2.0])
     hidden = np.where(rng.random(Z.shape) < 0.15, np.nan, Z)
     hidden[:, 0] = Z[:, 0]
