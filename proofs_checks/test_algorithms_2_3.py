@@ -31,6 +31,7 @@ from flint import arb, fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
+from proofs_checks import ALL, BOTH
 from proofs_checks.rational import (
     HALF,
     close,
@@ -63,12 +64,7 @@ def attention_weights(w, S):
     return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
 
 
-@claim(
-    "SA-equation-1",
-    "equation (1), line 5 of Algorithm 1, Figure 1 (ICLR, NeurIPS submission, poster)",
-    "interval",
-    HOLDS,
-)
+@claim("SA-equation-1", f"equation (1), line 5 of Algorithm 1, Figure 1 {ALL}", "interval", HOLDS)
 @mutants("attention_weights")
 def test_the_weights_of_unselected_features(check):
     """In the mask of Sequential Attention, a selected feature has the weight 1. A feature i of the set S̄ of
@@ -199,12 +195,7 @@ def test_the_largest_penalty_with_a_feature(check):
     check.forall(open_steps(), spread(threshold))
 
 
-@claim(
-    "SA-section-2-search",
-    "Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
-    "proof, exact, float",
-    FALSE,
-)
+@claim("SA-section-2-search", f"Section 2, after Algorithm 3 {BOTH}", "proof, exact, float", FALSE)
 @mutants("sl.lambda_star", "sl.sequential_lasso")
 def test_no_penalty_has_to_be_searched(check):
     """Each step of Sequential LASSO requires a search for λ*(S), the largest penalty at which the LASSO is

@@ -21,6 +21,7 @@ from flint import fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
+from proofs_checks import ALL, BOTH
 from proofs_checks.rational import (
     entries,
     exact,
@@ -69,14 +70,7 @@ def square_roots(beta, S):
 SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, max_size=12)
 
 
-@claim(
-    "SA-equation-6",
-    "equations (5) and (6) (ICLR, NeurIPS submission)",
-    "proof, exact, float",
-    HOLDS,
-    cases=600,
-    ci_cases=15,
-)
+@claim("SA-equation-6", f"equations (5) and (6) {BOTH}", "proof, exact, float", HOLDS, cases=600, ci_cases=15)
 @mutants("equation_5", "equation_6", "sl.hadamard_descent")
 def test_both_have_the_same_minimum(check):
     """Problems (5) and (6) have the same minimum, where λ is the same in both:
@@ -112,7 +106,7 @@ def test_both_have_the_same_minimum(check):
     check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), reached_and_trained)
 
 
-@claim("SA-equation-6-scale", "after equation (6) (ICLR, NeurIPS submission)", "exact", CORRECTED, cases=600)
+@claim("SA-equation-6-scale", f"after equation (6) {BOTH}", "exact", CORRECTED, cases=600)
 @mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):
     """Problem (6), min ‖Xθ − y‖² + λ‖θ_S̄‖₁, is precisely problem (4) of Sequential LASSO:
@@ -152,12 +146,7 @@ def test_the_scale_of_lambda(check):
     check.forall(open_steps(), spread(twice_the_threshold))
 
 
-@claim(
-    "SA-algorithm-1-objective",
-    "Algorithm 1, lines 4 and 5 (ICLR, NeurIPS submission, poster)",
-    "proof, exact",
-    FALSE,
-)
+@claim("SA-algorithm-1-objective", f"Algorithm 1, lines 4 and 5 {ALL}", "proof, exact", FALSE)
 @mutants("masked_loss")
 def test_without_decay_no_weight_is_preferred(check):
     """For least squares, the minimisers (θ*, w*) of line 4 of Algorithm 1 determine which feature line 5
@@ -211,10 +200,9 @@ def balanced(at, lam, S, y, residual):
 
 @claim(
     "SA-algorithm-1-argmax",
-    "Algorithm 1, line 5, with Definition 3.1 (ICLR, NeurIPS submission, poster)",
+    f"Algorithm 1, line 5, with Definition 3.1 {ALL}",
     "proof, exact, float",
     CORRECTED,
-    cases=1000,
     ci_cases=30,
 )
 @mutants("sl.hadamard_descent", "picked", "equation_5")
@@ -266,7 +254,7 @@ def test_the_sign_of_the_weights_is_free(check):
 
 @claim(
     "SA-section-2-large-lambda",
-    "Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
+    f"Section 2, after Algorithm 3 {BOTH}",
     "proof, exact, float",
     CORRECTED,
     cases=600,

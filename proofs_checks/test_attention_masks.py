@@ -24,13 +24,14 @@ import numpy as np
 from flint import arb, ctx
 
 import sparselin as sl
+from proofs_checks import BOTH
 from proofs_checks.experiments.networks.printed import MASKS, TABLE_10
 from proofs_checks.penalty import alike, balls, softmax, subdivided, total
 from proofs_checks.printed_means import apart
 from proofs_checks.rational import mask_value, minors, rational_of, segment, step
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
-SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
+SECTION = f"Section 4.2 {BOTH}"
 
 
 def ball(q):
@@ -43,7 +44,7 @@ def fractions(rng, d, low=-12):
     return np.array([Fraction(a, b) for a, b in pairs])
 
 
-@claim("SA-section-4.2-l1", SECTION, "proof, exact, float", HOLDS, cases=3000, ci_cases=40)
+@claim("SA-section-4.2-l1", SECTION, "proof, exact, float", HOLDS, cases=3000)
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
@@ -363,12 +364,7 @@ def test_how_often_each_mask_agrees(check):
         check.measured(f"n = {n}, d = {d}: {shares} of {len(picks['l1'])} steps each")
 
 
-@claim(
-    "SA-section-4.2-indistinguishable",
-    "Section 4.2 with Table 10 (ICLR, NeurIPS submission)",
-    "exact",
-    EMPIRICAL,
-)
+@claim("SA-section-4.2-indistinguishable", f"Section 4.2 with Table 10 {BOTH}", "exact", EMPIRICAL)
 @mutants("apart")
 @ctx.workprec(128)
 def test_table_10(check):
@@ -456,9 +452,7 @@ def first_slope(w, theta, c, tau):
     return change / h, 4 * h * scale + arb(2) ** -30
 
 
-@claim(
-    "SA-B.2.4-temperature", "Appendix B.2.4 (ICLR, NeurIPS submission)", "proof, interval", FALSE, cases=500
-)
+@claim("SA-B.2.4-temperature", f"Appendix B.2.4 {BOTH}", "proof, interval", FALSE, cases=500)
 @mutants("gradients", "softmax", "plain", "adam")
 @ctx.workprec(128)
 def test_temperature_is_no_learning_rate(check):

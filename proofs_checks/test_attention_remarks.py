@@ -16,6 +16,7 @@ import numpy as np
 from flint import fmpq
 
 import sparselin as sl
+from proofs_checks import BOTH
 from proofs_checks.rational import (
     columns,
     entries,
@@ -45,7 +46,7 @@ def some_exponentials(rng):
     return e, set(rng.permutation(d)[: int(rng.integers(0, d))].tolist())
 
 
-@claim("SA-section-4.1-variables", "Section 4.1 (ICLR, NeurIPS submission)", "proof, exact", HOLDS)
+@claim("SA-section-4.1-variables", f"Section 4.1 {BOTH}", "proof, exact", HOLDS)
 @mutants("softmax_mask")
 def test_variables_that_are_added(check):
     """Sequential Attention adds only d trainable variables, w ∈ ℝᵈ.
@@ -90,7 +91,7 @@ def steps_of_picks(k, steps):
     return found
 
 
-@claim("SA-B.2.4-phases", "Appendix B.2.4 (ICLR, NeurIPS submission)", "exact", MISPRINT, cases=400)
+@claim("SA-B.2.4-phases", f"Appendix B.2.4 {BOTH}", "exact", MISPRINT, cases=400)
 @mutants("steps_of_picks", "part")
 def test_warm_up_and_phases(check):
     """The training consists of a warm-up and k parts. In the warm-up, a small fraction of the training, only
@@ -145,7 +146,7 @@ ORTHOGONAL = 9 * np.eye(3), np.array([45.0, 37.0, 27.0])
 
 @claim(
     "SA-poster-l1",
-    "poster, Feature selection; the abstract (ICLR, NeurIPS submission) says so of what is typical",
+    f"poster, Feature selection; the abstract {BOTH} says so of what is typical",
     "proof, exact, float",
     FALSE,
     cases=600,
@@ -276,14 +277,7 @@ def minimiser_on(X, y, S):
     return theta
 
 
-@claim(
-    "SA-B.2.2-gradient",
-    "Appendix B.2.2 (ICLR, NeurIPS submission)",
-    "proof, exact",
-    CORRECTED,
-    cases=600,
-    ci_cases=40,
-)
+@claim("SA-B.2.2-gradient", f"Appendix B.2.2 {BOTH}", "proof, exact", CORRECTED, cases=600)
 @mutants("by_coefficient", "by_input")
 def test_gradients_as_scores(check):
     """The feature that OMP picks is the feature for which the gradient of the model with respect to its

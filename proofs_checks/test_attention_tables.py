@@ -15,6 +15,7 @@ the number of runs.
 
 from fractions import Fraction
 
+from proofs_checks import BOTH
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.printed import (
     BOLD,
@@ -36,7 +37,6 @@ from proofs_checks.experiments.networks.printed import (
 from proofs_checks.printed_means import apart, better
 from sparselin.ledger import CONTRADICTED, CORRECTED, EMPIRICAL, HOLDS, MISPRINT, claim, mutants
 
-VERSIONS = "(ICLR, NeurIPS submission)"
 LASSO = ("GL(1e-1)", "GL(1e-4)", "SL(1e-1)", "SL(1e-4)")
 AUC, LOG_LOSS = TABLE_7, TABLE_8
 TIMES = {name: tuple(mean for mean, _ in row) for name, row in TABLE_6.items()}
@@ -59,7 +59,7 @@ def sizes(title):
     return form.rows, form.d, form.classes
 
 
-@claim("SA-table-1", f"Table 1, Appendix B.2 {VERSIONS}", "exact", CORRECTED)
+@claim("SA-table-1", f"Table 1, Appendix B.2 {BOTH}", "exact", CORRECTED)
 @mutants("sizes")
 def test_sizes_of_the_data_sets(check):
     """Mice Protein has 1,080 examples, 77 features and 8 classes; MNIST and MNIST-Fashion have 60,000, 784
@@ -94,7 +94,7 @@ def test_sizes_of_the_data_sets(check):
     check.over([found], lambda found: found == {name: row[0] for name, row in TABLE_1.items()} | tested)
 
 
-@claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {VERSIONS}", "exact", EMPIRICAL)
+@claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {BOTH}", "exact", EMPIRICAL)
 @mutants("better")
 def test_small_scale(check):
     """On each of six data sets, Sequential Attention has the best mean accuracy, or its interval, mean ±
@@ -130,7 +130,7 @@ def quicker(times):
     return {name for name, time in zip(SMALL, times, strict=True) if time < times[0]}
 
 
-@claim("SA-table-6", f"Section 4.1, with Table 6, Appendix B.2.3 {VERSIONS}", "exact", CONTRADICTED)
+@claim("SA-table-6", f"Section 4.1, with Table 6, Appendix B.2.3 {BOTH}", "exact", CONTRADICTED)
 @mutants("quicker")
 def test_running_times(check):
     """On each data set Sequential Attention takes less time than each of the other algorithms.
@@ -173,7 +173,7 @@ def behind(row, higher):
     return sign * (row[best][0] - row[0][0]), CRITEO[best], row[0][1] + row[best][1]
 
 
-@claim("SA-figure-4", f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}", "exact", CONTRADICTED)
+@claim("SA-figure-4", f"Section 4.1, Figure 4, with Tables 7 and 8 {BOTH}", "exact", CONTRADICTED)
 @mutants("behind")
 def test_on_criteo(check):
     """On Criteo, Sequential Attention outperforms the other methods when at least 15 features are selected.
@@ -212,9 +212,7 @@ def spreads(table):
     return [(k, name, row[0][1], row[CRITEO.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
-@claim(
-    "SA-figure-4-variance", f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}", "exact", CONTRADICTED
-)
+@claim("SA-figure-4-variance", f"Section 4.1, Figure 4, with Tables 7 and 8 {BOTH}", "exact", CONTRADICTED)
 @mutants("spreads")
 def test_variance_on_criteo(check):
     """On Criteo, the standard deviation of Sequential Attention is less than that of each LASSO-based method,
@@ -254,7 +252,7 @@ def least_lead(name, baselines):
 
 @claim(
     "SA-section-4.2-baselines",
-    f"Section 4.2, with Table 10 {VERSIONS} and LassoNet's Tables 1 and 2",
+    f"Section 4.2, with Table 10 {BOTH} and LassoNet's Tables 1 and 2",
     "exact",
     CONTRADICTED,
 )
@@ -295,7 +293,7 @@ def by_set_and_i(table):
     return list(table) == list(TITLES.values()) and all(len(row) == 7 for row in table.values())
 
 
-@claim("SA-B.4-summary", f"Appendix B.4 {VERSIONS}", "exact", MISPRINT)
+@claim("SA-B.4-summary", f"Appendix B.4 {BOTH}", "exact", MISPRINT)
 @mutants("by_set_and_i")
 def test_where_the_results_are(check):
     """Table 8 and Table 9 have the accuracies on the six data sets with 64 features, of which 2^i are
@@ -327,7 +325,7 @@ def means(name):
     return [mean for mean, _ in TABLE_9[name]]
 
 
-@claim("SA-B.4-adaptivity", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", HOLDS)
+@claim("SA-B.4-adaptivity", f"Appendix B.4, with Table 9 {BOTH}", "exact", HOLDS)
 @mutants("means")
 def test_more_at_once(check):
     """On five of six data sets, the accuracy with 64 features selected at once is lower than the accuracy
@@ -352,7 +350,7 @@ def test_more_at_once(check):
     check.measured(f"steadily on {', '.join(steadily)}")
 
 
-@claim("SA-B.4-mice", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", CONTRADICTED)
+@claim("SA-B.4-mice", f"Appendix B.4, with Table 9 {BOTH}", "exact", CONTRADICTED)
 @mutants("means")
 def test_mice_protein(check):
     """On Mice Protein, the quality increases as more features are selected at once, which is the opposite
@@ -383,7 +381,7 @@ def best_of(name):
     return [i for i, mean in enumerate(means) if mean == max(means)]
 
 
-@claim("SA-table-5", f"Table 5, Appendix B.2.3 {VERSIONS}", "exact", MISPRINT)
+@claim("SA-table-5", f"Table 5, Appendix B.2.3 {BOTH}", "exact", MISPRINT)
 @mutants("best_of")
 def test_bold_type(check):
     """In each row the best accuracy is in bold type.

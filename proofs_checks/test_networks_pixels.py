@@ -5,13 +5,11 @@ Appendices B.1 and B.4, Figures 5 and 9. The sentences about accuracies are in t
 whose module docstring states how a sentence is compared with records.
 """
 
-from proofs_checks import networks, pixels
+from proofs_checks import BOTH, networks, pixels
 from proofs_checks.experiments.networks.printed import NAMES
 from proofs_checks.experiments.networks.verdicts import larger, not_smaller
 from proofs_checks.networks import figure
 from proofs_checks.pixels import adjacent, touching
-
-ICLR = "(ICLR, NeurIPS submission)"
 
 
 def diverse():
@@ -30,7 +28,7 @@ def diverse():
 DIVERSE = diverse()
 
 
-@networks.sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
+@networks.sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {BOTH}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
     """On MNIST, fewer pairs of pixels touch among Sequential Attention's 50 pixels than among the 50 pixels
     of each of four methods. They are the feature mask (LLY), the group LASSO (GL), OMP and the concrete
@@ -65,7 +63,7 @@ def similar():
 SIMILAR = similar()
 
 
-@networks.sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
+@networks.sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {BOTH}", [SIMILAR], "touching")
 def test_similar_pixels(check):
     """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's 50 pixels as often as with
     Sequential Attention's own for another seed. A pixel agrees with a set of pixels if it is in the set or
@@ -106,7 +104,7 @@ def clumping():
 CLUMPING = clumping()
 
 
-@networks.sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
+@networks.sentence("SA-figure-9", f"Appendix B.4, Figure 9 {BOTH}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
     """On MNIST, more pairs of the 64 selected pixels touch if all are selected at once than if they are
     selected one at a time.

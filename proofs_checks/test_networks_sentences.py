@@ -8,6 +8,7 @@ numbers of training rows. The comparison is by one of the rules "larger", "not s
 verdicts were computed.
 """
 
+from proofs_checks import BOTH
 from proofs_checks.experiments.networks.printed import (
     AS_RELEASED,
     DECODER,
@@ -38,7 +39,6 @@ from proofs_checks.networks import (
 from proofs_checks.printed_means import better, surely_better
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
-ICLR = "(ICLR, NeurIPS submission)"
 BASELINES = tuple(NAMES[name] for name in SMALL[1:])
 
 
@@ -53,7 +53,7 @@ def competitive(data):
 COMPETITIVE = [competitive(data) for data in HERE]
 
 
-@sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
+@sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {BOTH}", COMPETITIVE)
 def test_small_scale_again(check):
     """On each data set, the mean accuracy of Sequential Attention is not smaller than that of any of the five
     other methods.
@@ -86,7 +86,7 @@ def indistinguishable(data):
 INDISTINGUISHABLE = [indistinguishable(data) for data in HERE]
 
 
-@sentence("SA-section-4.2-indistinguishable-again", f"Section 4.2, B.5, Figure 10 {ICLR}", INDISTINGUISHABLE)
+@sentence("SA-section-4.2-indistinguishable-again", f"Section 4.2, B.5, Figure 10 {BOTH}", INDISTINGUISHABLE)
 def test_masks_again(check):
     """On each data set the masks |w| (ℓ₁) and softmax have equal mean accuracies.
 
@@ -136,7 +136,7 @@ def ahead_in_print(data):
 AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 
-@sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
+@sentence("SA-section-4.2-baselines-again", f"Section 4.2 {BOTH}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
     """On each data set, the mean accuracy of Sequential Attention with each of the five masks exceeds the
     best mean accuracy in LassoNet's Table 1.
@@ -169,7 +169,7 @@ def ahead(data):
 AHEAD = [ahead(data) for data in HERE]
 
 
-@sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", AHEAD)
+@sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {BOTH}", AHEAD)
 def test_beside_lassonet_on_the_same_rows(check):
     """On each data set, Sequential Attention has a better mean accuracy than LassoNet. Both methods select
     features from the same rows, and the same network is trained on both selections.
@@ -198,7 +198,7 @@ def fewer_at_once(data):
 FEWER_AT_ONCE = [fewer_at_once(data) for data in HERE]
 
 
-@sentence("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", FEWER_AT_ONCE, verdict=most)
+@sentence("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {BOTH}", FEWER_AT_ONCE, verdict=most)
 def test_more_at_once_again(check):
     """On three or more of five data sets, 64 features selected at once have a lower mean accuracy than 64
     features selected one at a time.
@@ -230,7 +230,7 @@ def more_at_once(data):
 OPPOSITE = [more_at_once("mice")]
 
 
-@sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
+@sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {BOTH}", OPPOSITE)
 def test_mice_protein_again(check):
     """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 selected one at
     a time.
@@ -265,7 +265,7 @@ def correlated():
 CORRELATED = correlated()
 
 
-@sentence("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", [CORRELATED])
+@sentence("SA-figure-11", f"Appendix B.6, Figure 11 {BOTH}", [CORRELATED])
 def test_marginal_gains_again(check):
     """On MNIST, marginal gains and attention weights have a positive rank correlation (Spearman), which
     decreases as more pixels are selected. The correlation is over the unselected pixels, after 0, 9 and 49
@@ -301,7 +301,7 @@ def test_marginal_gains_again(check):
         },
     },
     "SA-B.6",
-    f"Appendix B.6, Figure 11 {ICLR}",
+    f"Appendix B.6, Figure 11 {BOTH}",
     "float",
     lambda key: NEEDS_DATA,
 )
@@ -325,7 +325,7 @@ def test_the_best_fifty(check, key):
     check.concludes(NEEDS_DATA if scores <= {"Spearman"} else UNDECIDED)
 
 
-@claim("SA-B.2.4-reset", f"Appendix B.2.4 {ICLR}", "float", OPEN)
+@claim("SA-B.2.4-reset", f"Appendix B.2.4 {BOTH}", "float", OPEN)
 def test_resetting(check):
     """If Sequential Attention does not reset the attention weights after each phase, the accuracy with the
     selected features is lower. If it resets the network's weights, the accuracy is no higher. Here Sequential
@@ -347,7 +347,7 @@ def test_resetting(check):
     """
 
 
-@claim("SA-B.1-omp", f"Appendix B.1, with Table 2 {ICLR}", "exact", HOLDS)
+@claim("SA-B.1-omp", f"Appendix B.1, with Table 2 {BOTH}", "exact", HOLDS)
 @mutants("better")
 def test_omp_for_networks(check):
     """On MNIST and MNIST-Fashion, the pixels that OMP for networks selects have a lower mean accuracy than
@@ -389,7 +389,7 @@ def behind_attention(data):
 BEHIND = [behind_attention(data) for data in HERE]
 
 
-@sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", BEHIND)
+@sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {BOTH}", BEHIND)
 def test_omp_for_networks_again(check):
     """On each data set, the mean accuracy with OMP's 50 features is lower than with Sequential Attention's 50
     features.
@@ -416,7 +416,7 @@ def test_omp_for_networks_again(check):
     settle(check, BEHIND, figure)
 
 
-@claim("SA-section-5-significantly", f"Section 5, with Table 2 {ICLR}", "exact", CONTRADICTED)
+@claim("SA-section-5-significantly", f"Section 5, with Table 2 {BOTH}", "exact", CONTRADICTED)
 @mutants("surely_better")
 def test_significantly(check):
     """On each of the six data sets, Sequential Attention's interval, mean ± standard deviation, lies above

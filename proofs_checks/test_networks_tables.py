@@ -28,12 +28,11 @@ statement of the ledger compares, the more likely it is "not reproduced" by chan
 import functools
 import math
 
+from proofs_checks import BOTH
 from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
 from proofs_checks.experiments.networks.verdicts import combine, equal, verdict, verdict_of_times
 from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, describe, figures
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, claims, mutants
-
-ICLR = "(ICLR, NeurIPS submission)"
 
 
 def own(method):
@@ -135,7 +134,7 @@ def met_again(check, table, data, keep=lambda method: True):
 # --- Sequential Attention ---------------------------------------------------------------------------------
 
 
-@rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", own)
+@rows_of("SA-table-2", f"Table 2, Figure 3 {BOTH}", own)
 def test_table_2(check, data):
     """On {title} the network retrained on 50 features has the mean accuracy {figures}.
 
@@ -149,7 +148,7 @@ def test_table_2(check, data):
     """
 
 
-@rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", other, suffix="-baselines")
+@rows_of("SA-table-2", f"Table 2, Figure 3 {BOTH}", other, suffix="-baselines")
 def test_table_2_baselines(check, data):
     """On {title} the five baselines, with 50 features each, have these mean accuracies: {figures}.
 
@@ -167,7 +166,7 @@ def test_table_2_baselines(check, data):
     """
 
 
-@rows_of("SA-released", f"Table 2, B.2.2 {ICLR}")
+@rows_of("SA-released", f"Table 2, B.2.2 {BOTH}")
 def test_released_baselines(check, data):
     """On {title} the released code of two baselines has these mean accuracies: {figures}.
 
@@ -182,7 +181,7 @@ def test_released_baselines(check, data):
     """
 
 
-@rows_of("SA-table-3", f"Table 3, B.2.1 {ICLR}")
+@rows_of("SA-table-3", f"Table 3, B.2.1 {BOTH}")
 def test_table_3(check, data):
     """On {title} the network has the accuracy {figures}.
 
@@ -196,7 +195,7 @@ def test_table_3(check, data):
     """
 
 
-@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", own)
+@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {BOTH}", own)
 def test_table_5(check, data):
     """On {title}, with the epochs and batches of Table 4, the network on 50 features has the mean accuracy
     {figures}.
@@ -211,7 +210,7 @@ def test_table_5(check, data):
     """
 
 
-@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", other, suffix="-baselines")
+@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {BOTH}", other, suffix="-baselines")
 def test_table_5_baselines(check, data):
     """On {title}, with the epochs and batches of Table 4, the five baselines have these mean accuracies:
     {figures}.
@@ -238,7 +237,7 @@ def times(data):
 @claims(
     words("SA-table-6"),
     "SA-table-6",
-    f"Table 6, Figure 7, B.2.3 {ICLR}",
+    f"Table 6, Figure 7, B.2.3 {BOTH}",
     "float",
     lambda data: combine(found.verdict for _, found in times(data)),
 )
@@ -268,7 +267,7 @@ def test_table_6(check, data):
     measured(check, found)
 
 
-@rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
+@rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {BOTH}")
 def test_table_9(check, data):
     """On {title} the network on 64 features, selected 1, 2, 4, … at a time, has these seven mean accuracies:
     {figures}.
@@ -283,7 +282,7 @@ def test_table_9(check, data):
     """
 
 
-@rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
+@rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {BOTH}")
 def test_table_10(check, data):
     """On {title} the network on 50 features, selected by each of five masks, has these mean accuracies:
     {figures}.
@@ -301,7 +300,7 @@ def test_table_10(check, data):
 @claims(
     {"7": {"of": "AUC"}, "8": {"of": "log loss"}},
     "SA-table",
-    f"Tables 7 and 8, Figure 4, B.3 {ICLR}",
+    f"Tables 7 and 8, Figure 4, B.3 {BOTH}",
     "float",
     lambda table: NEEDS_DATA,
 )

@@ -24,6 +24,7 @@ from flint import arb, ctx
 from scipy.optimize import minimize
 
 import sparselin as sl
+from proofs_checks import BOTH
 from proofs_checks.penalty import balls, enclosure, objective_and_gradient, softmax, total
 from sparselin.ledger import HOLDS, MISPRINT, claim, mutants
 
@@ -131,14 +132,7 @@ def both_sides(rng):
     return abs(left - right) <= 1e-6 * max(y @ y, 1)
 
 
-@claim(
-    "SA-lemma-3.2",
-    "Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
-    "proof, interval, float",
-    MISPRINT,
-    cases=1000,
-    ci_cases=25,
-)
+@claim("SA-lemma-3.2", f"Lemma 3.2 and equation (7) {BOTH}", "proof, interval, float", MISPRINT, ci_cases=25)
 @mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
@@ -220,12 +214,7 @@ def test_the_domain_of_q_and_its_value(check):
 
 
 @claim(
-    "ours-lemma-3.2-attained",
-    "Lemma 3.2, what is not printed",
-    "proof, interval, float",
-    HOLDS,
-    cases=1500,
-    ci_cases=40,
+    "ours-lemma-3.2-attained", "Lemma 3.2, what is not printed", "proof, interval, float", HOLDS, cases=1500
 )
 @mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)

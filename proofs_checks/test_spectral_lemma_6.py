@@ -160,8 +160,6 @@ def guaranteed_by_package(f):
     "Lemma 6 with the regularizers of Section 5",
     "exact, interval, brute force, proof",
     HOLDS,
-    cases=1000,
-    ci_cases=40,
 )
 @mutants("climb", "entropy", "variance", "rank_power")
 @precisely()

@@ -30,7 +30,7 @@ from proofs_checks.spectral import is_submodular, r_squared, r_squared_table
 from sparselin.ledger import HOLDS, claim, mutants
 
 
-@claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
+@claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS)
 @mutants("sl.best_subset", "r_squared")
 def test_least_error_is_largest_r_squared(check):
     """To minimise the prediction error over sets of at most k features is the same as to maximise R², the
@@ -67,14 +67,7 @@ def found_by_package(design, most):
     )
 
 
-@claim(
-    "SR-objective-formula",
-    "Section 3, before Definition 2; footnote 2",
-    "exact",
-    HOLDS,
-    cases=600,
-    ci_cases=40,
-)
+@claim("SR-objective-formula", "Section 3, before Definition 2; footnote 2", "exact", HOLDS, cases=600)
 @mutants("r_squared")
 def test_r_squared_is_a_quadratic_form(check):
     """R²(S) = b_SᵀC_S⁻¹b_S, and C_S⁻¹b_S are the optimal coefficients. If C_S is singular, the pseudoinverse
@@ -116,7 +109,7 @@ def pseudoinverse(C):
     return G.transpose() * (G * G.transpose()).inv() * (F.transpose() * F).inv() * F.transpose()
 
 
-@claim("SR-objective-normalisation", "Section 3", "exact", HOLDS, cases=600, ci_cases=40)
+@claim("SR-objective-normalisation", "Section 3", "exact", HOLDS, cases=600)
 @mutants("r_squared")
 def test_r_squared_does_not_see_the_scale(check):
     """One can assume ‖X_i‖ = 1 = ‖Z‖ by normalisation, because R² does not change.
@@ -142,7 +135,7 @@ def test_r_squared_does_not_see_the_scale(check):
         check.over([(X, y, X * check.rng.choice([-5, -3, 2, 7], size=d))], unchanged)
 
 
-@claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
+@claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS)
 @mutants("r_squared_table")
 def test_r_squared_increases(check):
     """R² is monotone in the set of features, that is, R²(A) ≤ R²(B) for A ⊆ B. Moreover 0 ≤ R² ≤ 1.

@@ -124,14 +124,7 @@ def tends_to_log_det(C, S):
     return limit == 0 or 0 <= smoothed / limit - 1 <= fmpq(1, 10**6) / limit
 
 
-@claim(
-    "SR-entropy-nonnegative",
-    "Section 5.1, footnote 3",
-    "exact, interval, proof",
-    CORRECTED,
-    cases=600,
-    ci_cases=30,
-)
+@claim("SR-entropy-nonnegative", "Section 5.1, footnote 3", "exact, interval, proof", CORRECTED, cases=600)
 @mutants("entropy", "smoothed_det")
 @precisely()
 def test_sign_of_the_entropy(check):
@@ -163,14 +156,7 @@ def test_sign_of_the_entropy(check):
     check.forall(spectral.unit_designs(max_d=6), signed)
 
 
-@claim(
-    "SR-entropy-submodular",
-    "proof of Theorem 14",
-    "exact, brute force, proof",
-    HOLDS,
-    cases=1000,
-    ci_cases=40,
-)
+@claim("SR-entropy-submodular", "proof of Theorem 14", "exact, brute force, proof", HOLDS)
 @mutants("smoothed_det")
 def test_entropy_is_submodular(check):
     """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is submodular.
@@ -264,7 +250,6 @@ def test_entropy_decreases_below_one(check):
     "interval, brute force, proof",
     CORRECTED,
     cases=3000,
-    ci_cases=30,
 )
 @mutants("sl.forward_regression", "forward_regression", "entropy", "r_squared_table")
 @precisely()

@@ -121,14 +121,7 @@ def test_sign_of_the_variance(check):
     check.forall(spectral.unit_designs(max_d=6), signed)
 
 
-@claim(
-    "SR-variance-submodular",
-    "Section 5.3 (proof in the supplement)",
-    "exact, brute force, proof",
-    HOLDS,
-    cases=1000,
-    ci_cases=40,
-)
+@claim("SR-variance-submodular", "Section 5.3 (proof in the supplement)", "exact, brute force, proof", HOLDS)
 @mutants("variance")
 def test_variance_is_submodular(check):
     """The function f_sv(S) = 9k² − Σ (λ_i − 1)² is submodular.
@@ -154,7 +147,7 @@ def test_variance_is_submodular(check):
     check.forall(spectral.unit_designs(max_d=5), submodular)
 
 
-@claim("SR-variance-not-monotone", "Section 5.3; Section 6", "exact, proof", HOLDS, cases=1000, ci_cases=40)
+@claim("SR-variance-not-monotone", "Section 5.3; Section 6", "exact, proof", HOLDS)
 @mutants("variance")
 def test_variance_never_increases(check):
     """The function f_sv(S) = 9k² − Σ (λ_i − 1)² is not monotonically increasing in general.

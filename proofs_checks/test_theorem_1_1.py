@@ -95,7 +95,6 @@ def tally_descent(check, X, y):
     "formal, proof, exact, float",
     CORRECTED,
     cases=10_000,
-    ci_cases=25,
 )
 @mutants("sl.sequential_attention", "sl.hadamard_descent")
 def test_every_pick_is_one_that_omp_could_make(check):

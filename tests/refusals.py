@@ -3,6 +3,11 @@
 import pytest
 
 
+def interrupt(*_, **__):
+    """Raise KeyboardInterrupt, in the place of a function that Ctrl-C ends."""
+    raise KeyboardInterrupt
+
+
 def refuses(words, call, *arguments, error=ValueError, **options):
     """Assert that a call raises an error whose message matches the words."""
     with pytest.raises(error, match=words):

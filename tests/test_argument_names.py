@@ -35,9 +35,8 @@ def test_calls_are_tried_of_every_name():
 )
 def test_the_error_names_our_argument(function, theirs, ours):
     data = () if function is sl.explore else (np.eye(3), np.ones(3))
-    with pytest.raises(
-        TypeError, match=rf"^{function.__name__} has no argument {theirs}; it is called \w+ here"
-    ) as e:
+    words = rf"^{function.__name__} has no argument {theirs}; it is called \w+ here"
+    with pytest.raises(TypeError, match=words) as e:
         function(*data[: 1 if function is sl.compress else 2], **{theirs: 1})
     names = str(e.value).split()
     assert names[names.index("called") + 1] in inspect.signature(function).parameters

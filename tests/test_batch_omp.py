@@ -7,15 +7,14 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
-from refusals import refuses
+from refusals import interrupt, refuses
 from scipy.sparse.linalg import aslinearoperator
+from seeds import SEEDS
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
 from sparselin import Status, batch_omp
 from sparselin.testing import ill_conditioned_designs, integer_designs
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def gaussian(seed, n=20, d=30, N=12):
@@ -169,11 +168,7 @@ def test_the_callback_sees_what_is_done_and_stops(rng, limit):
 def test_a_callback_that_raises_ends_all_threads(rng):
     D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 3000))
 
-    def callback(batch):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        batch_omp(D, Y, 4, callback=callback)
+    refuses("^$", batch_omp, D, Y, 4, callback=interrupt, error=KeyboardInterrupt)
     assert batch_omp(D, Y, 4).n_redone == 0
 
 

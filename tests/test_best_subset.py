@@ -5,6 +5,7 @@ import numba
 import numpy as np
 import pytest
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
+from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
@@ -204,8 +205,7 @@ def least_of_independent(X, y, k):
 def test_chains_of_columns_are_measured_anew(cold):
     """Each column nearly is the new direction of the one before: no length falls, but errors grow by g⁻²."""
     g, t, n = 0.012, 5, 9
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(150)):
         Z = np.linalg.qr(rng.standard_normal((n, n)))[0]
         chain = Z[:, :t].copy()
         chain[:, 1:] = Z[:, : t - 1] + g * Z[:, 1:t]
@@ -333,9 +333,6 @@ def test_the_callback_follows_and_stops():
 def test_an_interrupt_returns_the_best_so_far():
     X, y = hard()
 
-    def interrupt(state):
-        raise KeyboardInterrupt
-
     best = best_subset(X, y, 6, callback=interrupt)
     assert best.status is sl.Status.STOPPED
     assert len(best.support) == 6
@@ -405,8 +402,7 @@ def test_the_bound_follows_the_condition():
         assert best.lower_bound <= least * float(y @ y) * (1 + 1e-15) + 1e-16, seed
 
 
-def test_a_rank_that_rounding_leaves_open_is_beyond_precision():
-    rng = np.random.default_rng(1)
+def test_a_rank_that_rounding_leaves_open_is_beyond_precision(rng):
     X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
     X[:, 2] = 3 * X[:, 0]
     best = best_subset(X, y, 3)

@@ -161,8 +161,7 @@ def test_a_progress_bar(rng, capsys):
 @each_selector
 def test_a_callback_ends_the_path_of_a_selector(selector, rule):
     hook = Until(2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found = make(selector, **rule).set_callbacks(hook).fit(*DIABETES)
     assert hook.seen == [1, 2]
     assert found.sizes_.tolist() == [0, 1, 2]

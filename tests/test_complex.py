@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from seeds import SEEDS
 
 import sparselin as sl
 from sparselin import Status
 
-SEEDS = st.integers(0, 2**32 - 1)
 METHODS = pytest.mark.parametrize("method", [sl.omp, sl.ols])
 
 

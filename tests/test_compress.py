@@ -453,10 +453,8 @@ def test_what_is_no_checkpoint_is_named(tmp_path, content):
         else:
             path.write_bytes(whole[: int(content * len(whole))])
     before = path.read_bytes()
-    with pytest.raises(
-        ValueError, match=r"pass\.npz is not the checkpoint of a pass: .*\. Choose another file, or delete it"
-    ):
-        sl.compress(parts(X, y, size=200), checkpoint=path)
+    words = r"pass\.npz is not the checkpoint of a pass: .*\. Choose another file, or delete it"
+    refuses(words, sl.compress, parts(X, y, size=200), checkpoint=path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["pass.npz"]
 
@@ -476,10 +474,8 @@ def test_a_checkpoint_is_written_whole_and_to_its_place(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("sparselin.scale.checkpoint.os.fsync", full)
-    with pytest.raises(
-        OSError, match=r"the checkpoint cannot be written: No space left on device: .*real\.npz"
-    ):
-        sl.compress(parts(X, y, size=200), checkpoint=link)
+    words = r"the checkpoint cannot be written: No space left on device: .*real\.npz"
+    refuses(words, sl.compress, parts(X, y, size=200), checkpoint=link, error=OSError)
     assert real.read_bytes() == stored
     assert {path.name for path in tmp_path.iterdir()} == {"real.npz", "link.npz", "real.npz.part"}
     assert (tmp_path / "real.npz.part").read_text() == "mine"

@@ -7,6 +7,7 @@ from fractional import dot, fractions, gram, solve
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import objective
+from seeds import GENERATORS
 
 import sparselin as sl
 from sparselin import Status
@@ -14,8 +15,6 @@ from sparselin.lasso._candidates import Candidates
 from sparselin.lasso.gap import gap_at, proved_zero
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.testing import integer_designs
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def assert_is_projection(X, v, lam, S, projection, tol=1e-12):
@@ -35,9 +34,8 @@ def test_all_columns_unpenalized_in_any_order(rng):
         assert_is_projection(X, v, 0.1, S, sl.project_dual(X, v, 0.1, forced=S))
 
 
-@given(SEEDS, st.sampled_from([0.9, 0.3, 0.05]), st.integers(0, 3), st.sampled_from([(8, 20), (20, 8)]))
-def test_the_projection_satisfies_its_optimality_conditions(seed, share, size, shape):
-    rng = np.random.default_rng(seed)
+@given(GENERATORS, st.sampled_from([0.9, 0.3, 0.05]), st.integers(0, 3), st.sampled_from([(8, 20), (20, 8)]))
+def test_the_projection_satisfies_its_optimality_conditions(rng, share, size, shape):
     X, v = rng.normal(size=shape), rng.normal(size=shape[0])
     S = list(range(size))
     lam = share * sl.lambda_star(X, v, forced=S)
@@ -162,9 +160,8 @@ def gap(X, y, S, coef, lam):
     return gap_at(y - X @ coef, u, X.T @ u, S, coef, lam, np.linalg.norm(X, axis=0))
 
 
-@given(SEEDS, st.integers(0, 3))
-def test_the_gap_is_primal_minus_dual_and_the_dual_point_is_feasible(seed, size):
-    rng = np.random.default_rng(seed)
+@given(GENERATORS, st.integers(0, 3))
+def test_the_gap_is_primal_minus_dual_and_the_dual_point_is_feasible(rng, size):
     X, y, S, lam = rng.normal(size=(10, 15)), rng.normal(size=10), list(range(size)), rng.uniform(0.1, 5)
     coef = rng.normal(size=15)
     dual = gap(X, y, S, coef, lam)
@@ -174,9 +171,8 @@ def test_the_gap_is_primal_minus_dual_and_the_dual_point_is_feasible(seed, size)
     assert dual.gap == pytest.approx(objective(X, y, coef, lam, S) - value, rel=1e-9)
 
 
-@given(SEEDS)
-def test_the_gap_bounds_the_excess_and_vanishes_at_the_solution(seed):
-    rng = np.random.default_rng(seed)
+@given(GENERATORS)
+def test_the_gap_bounds_the_excess_and_vanishes_at_the_solution(rng):
     X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
     lam = 0.3 * np.abs(X.T @ y).max()
     solution = sl.lasso_path(X, y).at(lam)
@@ -186,9 +182,8 @@ def test_the_gap_bounds_the_excess_and_vanishes_at_the_solution(seed):
     assert gap(X, y, [], other, lam).gap >= excess
 
 
-@given(SEEDS)
-def test_what_is_proved_zero_is_zero(seed):
-    rng = np.random.default_rng(seed)
+@given(GENERATORS)
+def test_what_is_proved_zero_is_zero(rng):
     X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
     lam = 0.3 * np.abs(X.T @ y).max()
     solution = sl.lasso_path(X, y).at(lam)

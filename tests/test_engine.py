@@ -74,8 +74,7 @@ def test_ties_are_left_to_the_rule(scheme):
 
 @METHODS
 @pytest.mark.parametrize("nonzero", [3, 30, 63, 64, 150])
-def test_zero_columns_are_no_candidates(in_blocks, method, nonzero):
-    rng = np.random.default_rng(0)
+def test_zero_columns_are_no_candidates(in_blocks, method, nonzero, rng):
     X, y = np.zeros((20, 200)), rng.normal(size=20)
     X[:, rng.choice(200, nonzero, replace=False)] = rng.normal(size=(20, nonzero))
     path, kept = method(X, y, 5), np.flatnonzero(X.any(axis=0))
@@ -112,8 +111,7 @@ def test_extreme_lengths_warn_of_nothing(scheme):
     for method in (sl.omp,) if scheme == "screen, one by one" else (sl.omp, sl.ols):
         usual = method(X, y, 8).support.tolist()
         for scale in (2.0**140, 2.0**-150, 2.0**400, 2.0**-400):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with warnings.catch_warnings(action="error"):
                 assert method(X * scale, y, 8).support.tolist() == usual
                 assert method(X * scale, y / scale, 8).support.tolist() == usual
 
@@ -140,8 +138,7 @@ def test_memory_stays_below_a_third_of_the_design(monkeypatch, at_once):
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols])
-def test_a_sparse_design_is_never_made_dense(method):
-    rng = np.random.default_rng(0)
+def test_a_sparse_design_is_never_made_dense(method, rng):
     X = scipy.sparse.random(2000, 4000, density=0.01, format="csc", random_state=rng)
     y = X @ rng.normal(size=4000)
     method(X, y, 2)  # compiles
@@ -215,8 +212,7 @@ def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kin
 @ORDERS
 def test_float32_picks_are_those_of_float64(in_blocks, order):
     """Copies that differ in the sixth digit: float32 correlations cannot tell them apart, float64 can."""
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(5)):
         half = rng.normal(size=(60, 150))
         X = np.hstack([half, half + 1e-5 * rng.normal(size=half.shape)]).astype(np.float32, order=order)
         y = rng.normal(size=60).astype(np.float32)
@@ -393,10 +389,9 @@ def test_a_near_tie_that_single_precision_turns_round(order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
+def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind, rng):
     """Errors of 0.99 of the bound, the worst for the picks or by chance, in place of the copy's own."""
     only(monkeypatch, "screen, one by one")
-    rng = np.random.default_rng(0)
 
     def scores(self, x):
         unit, exact = self.data.unit, (self.data.X if self.data.by_rows else self.data.X.T).T @ x
@@ -413,11 +408,10 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
             assert_same(sl.omp(*design(kind, seed), 25), usual)
 
 
-def test_more_contenders_than_are_compared(screened, monkeypatch):
+def test_more_contenders_than_are_compared(screened, monkeypatch, rng):
     """200 columns that the copy cannot tell apart: then all correlations are computed."""
     asked, right = [], selection.Selection.correlations
     monkeypatch.setattr(selection.Selection, "correlations", lambda self: asked.append(self) or right(self))
-    rng = np.random.default_rng(0)
     y, few, many = rng.normal(size=50), rng.normal(size=(50, 5)), 1e-7 * rng.normal(size=(50, 200))
     for X in (np.hstack([few, y[:, None] + many]),
               np.hstack([few + 30 * y[:, None], rng.normal(size=(50, 1)) + many])):  # fmt: skip

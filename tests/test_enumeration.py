@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
+from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import triples as kernels
@@ -118,8 +119,7 @@ def test_a_nearly_equal_pair_is_found(gap, cold):
 @pytest.mark.parametrize("options", [{}, {"intercept": True}, {"standardize": True}, {"sample_weight": 1}])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(8)):
         X, y = rng.standard_normal((25, 30)).astype(dtype), rng.standard_normal(25).astype(dtype)
         if "sample_weight" in options:
             options = {"sample_weight": rng.uniform(0.5, 2, 25)}
@@ -167,8 +167,7 @@ def test_forced_columns_that_are_equal_to_rounding(forced, cold):
 
 def test_equal_columns_before_the_last_three(cold):
     """The first pair of five columns differs by rounding, in a direction that y has."""
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(6)):
         X = rng.standard_normal((9, 10))
         X[:, 1] = X[:, 0] * (1 + 2.0**-52 * rng.integers(0, 2, 9))
         e = _dependence.exact_residual(X[:, :1], X[:, 1])
@@ -179,8 +178,7 @@ def test_equal_columns_before_the_last_three(cold):
 @pytest.mark.parametrize("gap", [1e-5, 1e-8, 1e-11])
 @pytest.mark.parametrize("forced", [[], [0]])
 def test_weights_and_a_nearly_equal_pair(gap, forced, cold):
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(5)):
         X, E = rng.standard_normal((10, 12)), rng.standard_normal(10)
         X[:, 1], weight = X[:, 0] + gap * E, rng.uniform(0.5, 2, 10)
         y = 4 * E + X[:, 5] + 0.1 * rng.standard_normal(10)
@@ -235,8 +233,7 @@ def test_weights_leave_sums_open(cold, rng):
     assert (found.status, found.lower_bound) == (sl.Status.BEYOND_PRECISION, 0)
 
 
-def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
-    rng = np.random.default_rng(0)
+def test_a_search_goes_on_where_it_stopped(cold, monkeypatch, rng):
     X, y = rng.standard_normal((15, 25)), rng.standard_normal(15)
     whole = sl.best_subset(X, y, 4)
     part = sl.best_subset(X, y, 4, node_limit=0)
@@ -251,9 +248,6 @@ def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
     assert part.support.tolist() == whole.support.tolist()
     assert part.lower_bound == whole.lower_bound
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(_enumeration.Enumeration, "_compare_tile", interrupt)
     stopped = sl.best_subset(X, y, 3)
     assert stopped.status is sl.Status.STOPPED
@@ -261,8 +255,7 @@ def test_a_search_goes_on_where_it_stopped(cold, monkeypatch):
     assert sl.resume_subset(stopped).optimal
 
 
-def test_threads_change_nothing(monkeypatch):
-    rng = np.random.default_rng(1)
+def test_threads_change_nothing(monkeypatch, rng):
     X, y = sums(rng, 40, 60), rng.standard_normal(40)
     found = []
     for count in (1, 2, 3):

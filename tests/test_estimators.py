@@ -343,6 +343,5 @@ def test_fewer_features_than_asked_for(X, y):
     warns(words, five.fit, np.tile(Z, 2), y, **kind)
     warns(r"‖r‖² above tol=1e-06", tiny.fit, Z, y, **kind)
     warns("for 2 of 3 targets, the first 1", tiny.fit, Z, np.column_stack([Z[:, 0], y, -y]), **kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert five.fit(X, 2 * X[:, 3]).n_iter_ == 1

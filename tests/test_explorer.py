@@ -186,8 +186,7 @@ def test_a_column_snaps_to_a_copy_or_joins_the_tied(state, data):
 
 
 @pytest.mark.parametrize("lengths", [(1, 1), (0.01, 100)])
-def test_of_any_floats_what_snapped_is_tied(lengths):
-    rng = np.random.default_rng(0)
+def test_of_any_floats_what_snapped_is_tied(lengths, rng):
     seen = 0
     for n, d in [(2, 2), (2, 4), (3, 4), (3, 8)] * 50:
         X = rng.uniform(-2, 2, (n, d)) * rng.uniform(*lengths, d)

@@ -178,8 +178,7 @@ def test_no_false_certificate_is_accepted():
     assert counts["as it is", "accepted and true"] > 5 < counts["as it is, in balls", "accepted and true"]
 
 
-def test_paths_are_certified():
-    rng = np.random.default_rng(0)
+def test_paths_are_certified(rng):
     for _ in range(100):
         X, y, S = random_task(rng)
         path = sl.gradient_flow(X, y, forced=S, max_events=int(rng.integers(1, 6)))

@@ -118,9 +118,8 @@ def test_gamma_in_rationals(family):
     assert decided or family == "clusters"
 
 
-def test_copies_given_forced_columns_are_known_exactly():
+def test_copies_given_forced_columns_are_known_exactly(rng):
     """Columns of integers, and copies, whose dependence given F rounding leaves open."""
-    rng = np.random.default_rng(0)
     X = rng.integers(-2, 3, (7, 5)).astype(float)
     X = np.column_stack([X, 2 * X[:, 1] + X[:, 0], -4 * X[:, 3]])
     found = sl.submodularity_ratio(X, rng.integers(-2, 3, 7), [1, 3], 2, forced=[0])

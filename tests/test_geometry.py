@@ -374,8 +374,7 @@ class TestResidualAngles:
         picks = [text.get_text() for text in ax.texts if "step" in text.get_text()]
         assert [int(words.split("{")[1].split("}")[0]) for words in picks] == path.support.tolist()
 
-    def test_of_many_columns_only_those_near_a_pick_have_a_colour(self):
-        rng = np.random.default_rng(0)
+    def test_of_many_columns_only_those_near_a_pick_have_a_colour(self, rng):
         X, y = rng.standard_normal((9, 20)), rng.standard_normal(9)
         path = sl.omp(X, y, 2)
         residuals = [y, y - X[:, path.support[:1]] @ path.coef_at(1)]

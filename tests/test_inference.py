@@ -305,8 +305,7 @@ def test_bounds_hold_the_exact_values(method, sigma):
                 assert bounds[1] - bounds[0] <= 1e-6 * abs(bounds[1])
 
 
-def test_every_printed_digit_is_proved():
-    rng = np.random.default_rng(0)
+def test_every_printed_digit_is_proved(rng):
     centre = rng.choice([-1, 1], 2000) * 10.0 ** rng.uniform(-12, 8, 2000)
     low = centre - np.abs(centre) * 10.0 ** rng.uniform(-17, 1, 2000)
     bounds = np.column_stack([low, low + (centre - low) * rng.uniform(1, 2, 2000)])
@@ -439,8 +438,7 @@ def test_the_spacing_test_agrees_with_r():
 def test_bounds_of_t_tests_hold_next_to_an_exact_fit():
     """A rival that differs from the pick by the direction of a residual of 1e-6: its slope has few digits."""
     held = 0
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(12)):
         x, w, e = (np.linalg.qr(rng.standard_normal((8, 3)))[0] * [3, 1, 1]).T
         X = np.column_stack([x, (1 - 1e-6) * x + w + 1e-6 * np.linalg.norm(x) * e])
         y = x + 1e-6 * rng.uniform(1, 2) * e

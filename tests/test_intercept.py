@@ -155,8 +155,7 @@ def test_picks_beside_an_intercept_are_proved(offset):
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, scipy.sparse.csc_array])
 @pytest.mark.parametrize("method", [sl.omp, sl.lasso_path])
-def test_an_intercept_takes_no_memory(form, method):
-    rng = np.random.default_rng(0)
+def test_an_intercept_takes_no_memory(form, method, rng):
     X, y = form(rng.standard_normal((3000, 900)) + 1), rng.standard_normal(3000)
     how = {"k": 3} if method is sl.omp else {"max_steps": 3}
     for ones in (False, True):  # compiles
@@ -178,9 +177,8 @@ def test_float32_stays(standardize):
     assert {lasso.coef_path.dtype, lasso.intercept.dtype, lasso.r2.dtype} == {np.dtype(np.float32)}
 
 
-def test_ties_beside_an_intercept():
+def test_ties_beside_an_intercept(rng):
     """Copies, and columns that differ by a constant, are tied; a constant column is never picked."""
-    rng = np.random.default_rng(1)
     x, other = rng.integers(-9, 10, (2, 30)).astype(float)
     X, y = np.column_stack([np.full(30, 4.0), other, x + 1000, x, -x]), 3 * x + other + 5
     path = sl.omp(X, y, 2, intercept=True)

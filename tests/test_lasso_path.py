@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import lasso_kkt, residual, worst_kkt
 from refusals import refuses
+from seeds import GENERATORS
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
@@ -17,12 +18,9 @@ from sparselin.lasso._working_set import KnotBlock
 from sparselin.lasso.path import _path
 from sparselin.testing import integer_designs, tied_designs
 
-SEEDS = st.integers(0, 2**32 - 1)
 
-
-@given(SEEDS, st.integers(0, 3), st.sampled_from([(8, 20), (20, 8), (12, 12)]))
-def test_kkt_at_and_between_the_knots(seed, unpenalized, shape):
-    rng = np.random.default_rng(seed)
+@given(GENERATORS, st.integers(0, 3), st.sampled_from([(8, 20), (20, 8), (12, 12)]))
+def test_kkt_at_and_between_the_knots(rng, unpenalized, shape):
     X, y = rng.normal(size=shape), rng.normal(size=shape[0])
     S = range(unpenalized)
     path = sl.lasso_path(X, y, forced=S)
@@ -64,9 +62,8 @@ def test_kkt_on_designs_that_break_lars(kind, n):
             assert worst_kkt(path, X, y) <= 1e-10, seed
 
 
-def test_a_coefficient_may_leave():
+def test_a_coefficient_may_leave(rng):
     """A path with drops: at some knot the active set loses an index that is no longer nonzero below it."""
-    rng = np.random.default_rng(0)
     drops = 0
     for _ in range(20):
         X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
@@ -267,8 +264,7 @@ def test_the_end_of_a_gram_path_that_fits_y(rho, S):
 def test_a_gram_path_beside_an_intercept(offset):
     """κ² = offset² hides no knot: a bound on the error of c that is larger than λ is no reason to be tied."""
     same = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(20)):
         X, y = rng.normal(size=(30, 9)) + offset, rng.normal(size=30) + offset
         X[:, 0] = 1
         path = sl.lasso_path(X, y, forced=[0])
@@ -282,8 +278,7 @@ def test_a_gram_path_beside_an_intercept(offset):
 @pytest.mark.parametrize(("amplitude", "copy"), [(1000, False), (1000, True), (100, True)])
 def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
     """After the first λ falls by thousands: what cuts the errors goes with the λ to come."""
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(8)):
         X = rng.normal(size=(30, 9)) + 1000
         X[:, 0] = 1
         if copy:
@@ -295,8 +290,7 @@ def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
 
 def test_noise_in_a_gram_matrix_is_no_knot():
     """y is in the span of two columns and the complement of all: λ*({0, 1}) = 0."""
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(6)):
         X = np.round(3 * rng.normal(size=(12, 5)))
         y = 2 * X[:, 0] + X[:, 1] + 3 * np.linalg.svd(X.T)[2][-1]
         problem = Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
@@ -308,8 +302,7 @@ def test_noise_in_a_gram_matrix_is_no_knot():
 def test_a_path_may_end_where_a_coefficient_leaves():
     """β_j is zero there but for rounding; its level is not."""
     ends = 0
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(15)):
         X, y = rng.normal(size=(8, 9)) + 0.7 * rng.normal(size=(8, 1)), rng.normal(size=8)
         X[:, 8] = X[:, 0]
         path = sl.lasso_path(X, y)

@@ -7,7 +7,6 @@ import os
 
 import pytest
 from claims import CLAIMS, FOLDER
-from click.testing import CliRunner
 from commands import invoke
 from liars import liars
 from refusals import refuses
@@ -15,7 +14,6 @@ from rich.console import Console
 
 from sparselin import ledger as machinery
 from sparselin.ledger import Check, Verdict, claim, collect, decide, mutants
-from sparselin.studies.common.group import cli
 from sparselin.studies.ledger import command as ledger_command
 from sparselin.studies.ledger import report
 
@@ -326,7 +324,7 @@ def test_what_the_command_wrote_is_written_again(tmp_path):
     file = tmp_path / "found" / "ours-a.npz"
     for data in (b"", file.read_bytes()[:200]):
         file.write_bytes(data)
-        assert CliRunner().invoke(cli, line).exit_code == 2
+        invoke(*line, exit_code=2)
         assert file.read_bytes() == data
         assert "ours-a.npz is" in invoke("ledger", "--folder", folder, "--design", file, exit_code=2)
 
@@ -334,7 +332,7 @@ def test_what_the_command_wrote_is_written_again(tmp_path):
 def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
     folder = a_folder(tmp_path / "checks_full", CHECK.format("a"))
     line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
-    assert CliRunner().invoke(cli, line).exit_code == 0
+    invoke(*line)
     files = {name: (folder / name).read_bytes() for name in ("LEDGER.md", "ledger.json")}
     fsync, left = os.fsync, []
 

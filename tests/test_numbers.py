@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import invoke
 
 from proofs_checks.experiments import inference
 from sparselin.ledger import EXPERIMENTAL, Verdict
@@ -158,7 +158,6 @@ def test_the_experiment_runs_and_keeps_other_cases(tmp_path):
     file = tmp_path / "record.json"
     for name in ("ebic", "heavy"):
         arguments = ["--designs", "10", "--jobs", "1", "--case", name, "--output", str(file)]
-        done = CliRunner().invoke(inference.inference, arguments)
-        assert done.exit_code == 0, done.output
+        output = invoke(*arguments, command=inference.inference)
     assert list(json.loads(file.read_text(encoding="utf-8"))) == ["ebic", "heavy"]
-    assert done.output.count("| OMP") == 2
+    assert output.count("| OMP") == 2

@@ -12,12 +12,9 @@ from pathlib import Path
 
 import public
 import pytest
-from click.testing import CliRunner
-from commands import invoke
 from release import repository
 
 import sparselin as sl
-from sparselin.studies.common.group import MOVED, cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -80,13 +77,6 @@ main()
         return
     assert result.returncode == 1
     assert result.stderr.strip() == f"The sparselin command needs {missing}: pip install 'sparselin[verify]'"
-
-
-@pytest.mark.parametrize("arguments", [[], ["--data", "digits"], ["--help"]])
-@pytest.mark.parametrize("name", MOVED)
-def test_a_command_that_is_gone_names_its_successor(name, arguments):
-    assert " ".join(MOVED[name].split()) in invoke(name, *arguments, exit_code=2)
-    assert name not in CliRunner().invoke(cli, ["--help"]).output.split()
 
 
 def build(folder, target):

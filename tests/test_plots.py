@@ -408,8 +408,7 @@ def test_labels_are_spread_as_little_as_possible(values):
     np.testing.assert_allclose(placed[order], best.x, atol=1e-5)
 
 
-def test_inference_has_a_row_for_each_feature():
-    rng = np.random.default_rng(0)
+def test_inference_has_a_row_for_each_feature(rng):
     X = rng.standard_normal((60, 20))
     y = 2 * X[:, 3] + rng.standard_normal(60)
     found = sl.inference(X, y, sl.omp(X, y, 4), sigma=1.0)

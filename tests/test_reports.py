@@ -125,8 +125,7 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=type)
 def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypatch):
     earlier, ((_, results, files),) = report[2:]
-    folder = tmp_path / "out"
-    shutil.copytree(earlier, folder)
+    folder = shutil.copytree(earlier, tmp_path / "out")
     (folder / "notes.txt").write_text("mine")
     changed = {file: data + b" " for file, data in files.items()}
     before, left, fsync = contents(folder), [], os.fsync
@@ -153,8 +152,7 @@ def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypat
 
 def test_the_report_that_is_replaced_goes_and_other_files_stay(report, tmp_path):
     earlier, ((_, results, files),) = report[2:]
-    folder = tmp_path / "out"
-    shutil.copytree(earlier, folder)
+    folder = shutil.copytree(earlier, tmp_path / "out")
     others = {".hidden": "1", "index.html.part": "2", "results.json.part": "3", "sub/index.html": "4"}
     for file, text in others.items():
         (folder / file).parent.mkdir(exist_ok=True)
@@ -167,8 +165,7 @@ def test_the_report_that_is_replaced_goes_and_other_files_stay(report, tmp_path)
 
 def test_a_command_writes_where_it_has_written(report, tmp_path):
     _, line, earlier, _ = report
-    folder = tmp_path / "out"
-    shutil.copytree(earlier, folder)
+    folder = shutil.copytree(earlier, tmp_path / "out")
     os.utime(folder / "results.json", (0, 0))
     call(*line, "--output", folder, exit_code=(0, 1))
     assert (folder / "results.json").stat().st_mtime > 0
@@ -190,8 +187,7 @@ def test_a_full_disk_leaves_the_report_and_one_message(blocks, report, tmp_path)
 
     """A process each: of one command, as all write by the same function."""
     _, line, earlier, _ = report
-    folder = tmp_path / "out"
-    shutil.copytree(earlier, folder)
+    folder = shutil.copytree(earlier, tmp_path / "out")
     before = contents(folder)
     command = [sys.executable, "-m", "sparselin", *map(str, line), "--method", "ols", "--output", str(folder)]
 
@@ -254,8 +250,7 @@ def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
 
 def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
     name, _, earlier, _ = report
-    folder = tmp_path / "out"
-    shutil.copytree(earlier, folder)
+    folder = shutil.copytree(earlier, tmp_path / "out")
     command = {"one pass": "select", "diversity": "proofs_checks.experiments.diversity"}.get(name, name)
     for path in list(folder.iterdir()):
         link, hard = tmp_path / "link", tmp_path / "hard"

@@ -304,8 +304,7 @@ def test_names_with_names(found):
             assert getattr(found, what) == tuple(NAMES[j] for j in getattr(found, of))
 
 
-def test_ties_and_forced_features_are_told():
-    rng = np.random.default_rng(0)
+def test_ties_and_forced_features_are_told(rng):
     Q = np.linalg.qr(rng.normal(size=(9, 8)))[0]
     names = [*"abcdefgh"]
     problem = sl.Problem(Q, Q @ np.array([3.0, 3, 3, 2, 2, 2, 2, 2]), names=names)

@@ -14,9 +14,14 @@ from proofs_checks.formal.check import LIBRARY, check, has_rocq, printed_by_coq
 from sparselin.certificates import rocq
 from sparselin.ledger import collect
 
-needs_rocq = pytest.mark.skipif(not has_rocq(), reason="needs coqc, and `make formal` before")
+without_rocq = pytest.mark.skipif(not has_rocq(), reason="needs coqc, and `make formal` before")
 # columns of length 3, c = (3, 3, 3), A(∅) = {0, 1}
 TIED_X, TIED_Y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+
+
+def needs_rocq(test):
+    """Mark a slow test that runs Coq."""
+    return pytest.mark.slow(without_rocq(test))
 
 
 def certified(X, y, k, claim="sequential_lasso", method=sl.sequential_lasso, **options):
@@ -76,7 +81,6 @@ def test_what_cannot_be_stated_is_refused_by_name(tmp_path, design):
     assert not file.exists()
 
 
-@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize("size", [(6, 8, 4), (12, 20, 4)])
 def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
@@ -89,7 +93,6 @@ def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
     assert goal.endswith(f"[::] [:: {picks}]")
 
 
-@pytest.mark.slow
 @needs_rocq
 def test_ties_forced_features_and_ones(tmp_path, design):
     """OMP may pick feature 2 of the tied design, Sequential LASSO may not."""
@@ -108,7 +111,6 @@ def test_ties_forced_features_and_ones(tmp_path, design):
     assert "[:: 8] [::" in check(file, X, y, picks_of(certificate), intercept=True)
 
 
-@pytest.mark.slow
 @needs_rocq
 def test_numbers_of_any_size(tmp_path):
     X, y = np.array([[1e140, 2.0**-1074], [2.5, -1e-100]]), np.array([0.1, -3e20])
@@ -129,7 +131,6 @@ OTHER_PROOFS = [
 ]
 
 
-@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(("claim", "written", "asked", "message"), OTHER_PROOFS)
 def test_a_proof_of_something_else_is_refused(tmp_path, design, claim, written, asked, message):
@@ -150,7 +151,6 @@ def test_features_that_x_does_not_have_are_refused(picks, forced, message):
     refuses(message, check, "no-such-file.v", X, y, picks, forced=forced)
 
 
-@pytest.mark.slow
 @needs_rocq
 def test_the_command_says_what_is_proved_or_what_differs(tmp_path):
     file, data = tmp_path / "picks.v", tmp_path / "data.npz"
@@ -191,7 +191,6 @@ FORGED = [
 ]
 
 
-@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(("old", "new"), FORGED)
 def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
@@ -204,7 +203,6 @@ def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
     refuses("Coq does not accept", check, file, TIED_X, TIED_Y, [2, 1] if new == "Step 2 " else [0, 1])
 
 
-@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize("change", ["y doubled", "an entry of X off by one ulp"])
 def test_a_proof_about_other_data_is_refused(tmp_path, change):
@@ -234,7 +232,6 @@ PRINTED = [
 ]
 
 
-@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(("before", "proof", "prints", "message"), PRINTED)
 def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, proof, prints, message):
@@ -248,7 +245,6 @@ def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, pro
     refuses(message, check, file, TIED_X, TIED_Y, [2, 1])
 
 
-@pytest.mark.slow
 @needs_rocq
 def test_a_file_that_prints_the_whole_path_and_proves_its_beginning_is_refused(tmp_path):
     file = tmp_path / "picks.v"
@@ -261,7 +257,6 @@ def test_a_file_that_prints_the_whole_path_and_proves_its_beginning_is_refused(t
     refuses("another goal", check, file, TIED_X, TIED_Y, [0, 1, 2])
 
 
-@pytest.mark.slow
 @needs_rocq
 def test_a_goal_about_some_of_the_columns_is_refused(tmp_path):
     """X has a third column, which OMP would pick; the file shows it, and its goal has the first two."""

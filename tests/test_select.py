@@ -11,6 +11,7 @@ import newcomer
 import numpy as np
 import pytest
 from commands import invoke
+from refusals import interrupt
 from scipy.stats import chi2
 from selected import GOOD, run
 from sklearn.linear_model import LinearRegression
@@ -232,9 +233,8 @@ def test_noise_gets_no_features(tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_what_to_beware_of(tmp_path, frame):
+def test_what_to_beware_of(tmp_path, frame, rng):
     """A copy, a near copy, a constant column, a sum, too many features."""
-    rng = np.random.default_rng(0)
     strange = frame.assign(
         constant=0.1,
         other=0.7,
@@ -310,8 +310,7 @@ def test_inflation_is_of_the_other_selected_features(table):
     assert inflated
 
 
-def test_names_are_shown_as_they_are(tmp_path):
-    rng = np.random.default_rng(0)
+def test_names_are_shown_as_they_are(tmp_path, rng):
     X = rng.standard_normal((40, 4))
     names = ["weight in kg", "größe, cm", "<b>a&b</b>", "[bold]$x_1$"]
     y = X @ [4, 3, 2, 1] + 0.1 * rng.standard_normal(40)
@@ -343,8 +342,7 @@ RUNS = [
 
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("method", "options"), RUNS)
-def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys):
-    rng = np.random.default_rng(0)
+def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys, rng):
     more = {"near": 1.0, "w": rng.integers(0, 3, 120), "site": np.arange(120) % 4, "day": "2024-05-06"}
     table = frame.head(120).assign(**more)
     table["high"] = np.where(table.pop("progression") > 140, "yes", "no")
@@ -380,10 +378,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
 
 
 def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):
-    def interrupted(*args, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupted)
+    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupt)
     output, folder = run(tmp_path, GOOD, "--k=1", exit_code=130)
     assert "Interrupted" in output
     assert not list(folder.iterdir())

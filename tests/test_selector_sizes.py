@@ -166,9 +166,8 @@ def test_rank_of_each_model(selector, options, intercept):
     assert want[0] == 2 - intercept
 
 
-def test_ebic_stops_at_its_first_minimum():
+def test_ebic_stops_at_its_first_minimum(rng):
     """EBIC falls again below that minimum if there are many features of noise."""
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 5000))
     y = 2 * X[:, 3] - X[:, 8] + rng.standard_normal(100)
     found = OMPSelector("ebic", gamma=0.75).fit(X, y)
@@ -314,8 +313,7 @@ def test_a_mean_beyond_the_floats(rng):
     """A count far from the others' X: its deviance overflows, and fewer features are chosen."""
     X, y, _ = generalized(rng, "poisson")
     X[0, 2], y[0] = 1e5, 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         found = OMPSelector("cv", loss="poisson", max_features=2, cv=KFold(4), exclude=[7]).fit(X, y)
     assert found.k_ == 0
     assert found.scores_[1] == np.inf

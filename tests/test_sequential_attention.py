@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
+from seeds import SEEDS
 
 import sparselin as sl
 from sparselin import Status
 from sparselin._kernels import descent as kernels
 from sparselin.attention.descent import DescentEnd, penalty_unit, train
 
-SEEDS = st.integers(0, 2**32 - 1)
 CONVEX = ["linear", "l1"]
 NORMALISED = ["l1_normalized", "l2_normalized", "softmax"]
 ALL = [*CONVEX, "l2", *NORMALISED]

@@ -191,9 +191,8 @@ def test_a_minimum_that_was_not_reached_is_an_error(monkeypatch):
 
 def test_q_names_the_way_into_its_domain():
     outside = np.array([[2.0, 5.0, 9.0], [4.0, 4.0, 4.0]])
-    with pytest.raises(
-        ValueError, match=r"^q must be 1/softmax.* off by 0\.5\..*q \* \(q\*\*-0\.5\)"
-    ) as raised:
+    words = r"^q must be 1/softmax.* off by 0\.5\..*q \* \(q\*\*-0\.5\)"
+    with pytest.raises(ValueError, match=words) as raised:
         q(outside)
     inside = outside * (outside**-0.5).sum(-1, keepdims=True) ** 2
     remedy = "To scale q into the domain, use q * (q**-0.5).sum(-1, keepdims=True)**2"

@@ -205,8 +205,7 @@ def test_nearly_dependent_columns_in_rationals(family):
 
 def test_pairs_of_nearly_equal_columns_count():
     """Four pairs of columns an angle of 1e-4 apart: the condition, multiplied up, took them for dependent."""
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
+    for rng in map(np.random.default_rng, range(30)):
         X = rng.standard_normal((8, 1)) + 1e-4 * rng.standard_normal((8, 7))
         y = rng.standard_normal(8)
         found = sl.submodularity_ratio(X, y, [3, 4, 5, 6], 4)
@@ -216,9 +215,8 @@ def test_pairs_of_nearly_equal_columns_count():
         assert int(found.method.split()[2]) == submodularity._count(7, 4, 4)
 
 
-def test_what_rounding_leaves_open_lowers_the_bound():
+def test_what_rounding_leaves_open_lowers_the_bound(rng):
     """3x is not three times x, once rounded, and what it differs by may explain anything."""
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 3))
     X[:, 2] = 3 * X[:, 0]
     found = sl.submodularity_ratio(X, rng.standard_normal(6), [0], 2)

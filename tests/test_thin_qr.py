@@ -63,8 +63,7 @@ def test_columns_come_and_go_one_by_one_and_in_blocks(dtype, data):
         check(qr)
 
 
-def test_dependent_columns_are_refused():
-    rng = np.random.default_rng(0)
+def test_dependent_columns_are_refused(rng):
     X = rng.normal(size=(N, 6))
     X[:, 3], X[:, 4] = X[:, 0] - 2 * X[:, 1], 0
     qr = ThinQR(sl.Problem(X, rng.normal(size=N)))
@@ -78,9 +77,8 @@ def test_dependent_columns_are_refused():
     check(qr)
 
 
-def test_a_basis_takes_no_more():
+def test_a_basis_takes_no_more(rng):
     """Beyond n columns only rounding is left, whatever its size."""
-    rng = np.random.default_rng(0)
     for n in (1, 2, 5):
         qr = ThinQR(sl.Problem(rng.normal(size=(n, 9)), np.ones(n)))
         assert extend(qr, range(9)) == n
@@ -158,9 +156,8 @@ def test_refined_to_twice_the_precision_and_within_its_bounds(noise, seed):
         assert np.all(found.x_error <= 1e-14 * np.abs(found.x).max())
 
 
-def test_a_column_in_the_span_to_rounding_is_refused_whatever_the_condition():
+def test_a_column_in_the_span_to_rounding_is_refused_whatever_the_condition(rng):
     """Nearly dependent columns do not make a third one, off their span by 1e-9, count as dependent."""
-    rng = np.random.default_rng(0)
     a, b, c, e = rng.normal(size=(4, 20))
     X = np.stack([a, a + 1e-9 * b, a + 1e-9 * c, a + 2e-9 * b, e], axis=1)
     qr = ThinQR(sl.Problem(X, e))

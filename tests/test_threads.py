@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from refusals import refuses
+from refusals import interrupt, refuses
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
@@ -108,9 +108,6 @@ def test_nothing_is_held_by_threads_that_wait():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timer")
 def test_interrupts_at_any_time_leave_it_usable():
     before, thread_count = blas_threads(), threads.thread_count()
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
 
     usual = signal.signal(signal.SIGALRM, interrupt)
     rng, got = np.random.default_rng(0), 0

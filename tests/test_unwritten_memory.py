@@ -122,8 +122,7 @@ def test_no_loop_of_a_kernel_sums_and_stores():
     ]
 
 
-def test_a_mask_has_the_same_bits_wherever_its_arrays_are():
-    rng = np.random.default_rng(0)
+def test_a_mask_has_the_same_bits_wherever_its_arrays_are(rng):
     for _ in range(100):
         w, far, near = rng.normal(size=7), np.empty(7), np.empty(40)
         gap = int(rng.integers(7, 32))

@@ -133,11 +133,10 @@ def test_planted_defects_are_caught(plant):
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-4, 1 - 1e-4])
-def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor):
+def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor, rng):
     """The bracket alone, without the comparison with ‖XᵀP_S^⊥y‖∞."""
     X, y = ENSEMBLES["gaussian"].design(7, 0)
     step = ProjectedDesign(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
-    rng = np.random.default_rng(0)
     target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
     solve = Methods().solve
     found = bracket(step, step.delta, lambda lam: solve(*step.compressed, lam, step.start(rng), target))

@@ -16,19 +16,18 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse
-from click.testing import CliRunner
 from commands import invoke
 from house import ROOT
 from invariances import DESIGNS
 from methods import METHODS
 from numba.core import event
+from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import notice
 from sparselin.greedy._single import SMALL
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
-from sparselin.studies.common.group import cli
 from sparselin.studies.common.warm_up import CALLS
 
 
@@ -250,14 +249,11 @@ def test_the_command_says_what_it_compiled(two, monkeypatch):
     assert "All functions are compiled" in output
     assert "processor time" not in output
     monkeypatch.setitem(CALLS, "hier_prox", lambda X, y: numba.njit(lambda x: x + 1)(1))
-    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
-    assert "hier_prox" in result.output
-    assert "processor time" in result.output
+    output = invoke("warm-up", "--jobs", "1")
+    assert "hier_prox" in output
+    assert "processor time" in output
 
 
 def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
-    def interrupt(X, y):
-        raise KeyboardInterrupt
-
     monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
     assert "the compiled code is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)

@@ -107,8 +107,7 @@ def call(case, function, *args, **kwargs):
     for last in (False, True) if CLOCK.warm else (True,):
         try:
             start = time.process_time()
-            with within(limit), warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with within(limit), warnings.catch_warnings(action="error"):
                 if case.X.dtype == np.float32 and 5 in case.X.shape:
                     # OpenBLAS's sgemv for matrices of five rows computes, and throws away, what lies
                     # next to them in memory: a signalling NaN there warns, of X.T @ r by NumPy alone too

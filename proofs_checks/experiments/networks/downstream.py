@@ -16,19 +16,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from proofs_checks.experiments.networks import protocol
 from proofs_checks.experiments.networks.data import FORMS, Table, table
 from proofs_checks.experiments.networks.pieces import LARGE, Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.printed import ALL
-from proofs_checks.experiments.networks.protocol import (
-    HONEST,
-    Picks,
-    make_record,
-    options_for,
-    pick,
-    run_length,
-    sets_of,
-    sizes_below,
-)
 from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import IndexArray
 
@@ -145,7 +136,7 @@ def _run_anchor(piece: Piece, scale: Scale) -> Record:
         rows = rows._replace(X=rows.X[chosen], y=rows.y[chosen])
     begin = time.process_time()
     scores = {piece.method: score(piece.method, rows, range(piece.k), piece.seed)}
-    return make_record(piece, scores, Picks((), 0.0), begin, len(rows.X), [ALL])
+    return protocol.make_record(piece, scores, protocol.Picks((), 0.0), begin, len(rows.X), [ALL])
 
 
 def _downstream_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
@@ -153,7 +144,9 @@ def _downstream_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
         for seed in scale.seeds_of(data):
             yield Piece("downstream", data, ALL, FORMS[data].d, seed)
             for method in METHODS:
-                yield from (Piece("downstream", data, method, k, seed) for k in sizes_below(data, SIZES))
+                yield from (
+                    Piece("downstream", data, method, k, seed) for k in protocol.sizes_below(data, SIZES)
+                )
 
 
 @functools.lru_cache(maxsize=1)
@@ -162,25 +155,25 @@ def _rows_of(data: str, seed: int, scale: Scale) -> Split:
 
     Validation rows are added to the training rows, because nothing is validated in this study.
     """
-    sets = sets_of(data, HONEST, seed, scale.rows_of(data))
+    sets = protocol.sets_of(data, protocol.HONEST, seed, scale.rows_of(data))
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     return Split(X, y, sets.X_test, sets.y_test)
 
 
 @functools.lru_cache(maxsize=4)
-def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
+def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> protocol.Picks:
     rows = _rows_of(data, seed, scale)
-    options = options_for(method, len(rows.y), scale)
-    return pick(method, rows.X, rows.y, k, SIZES[0], seed, options)
+    options = protocol.options_for(method, len(rows.y), scale)
+    return protocol.pick(method, rows.X, rows.y, k, SIZES[0], seed, options)
 
 
 def _run_downstream(piece: Piece, scale: Scale) -> Record:
     rows = _rows_of(piece.data, piece.seed, scale)
-    run = run_length(piece.method, piece.k, sizes_below(piece.data, SIZES)[0])
+    run = protocol.run_length(piece.method, piece.k, protocol.sizes_below(piece.data, SIZES)[0])
     picks, notes = _picks(piece.data, piece.method, run, piece.seed, scale).prefix(piece.k)
     begin = time.process_time()
     scores = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
-    return make_record(piece, scores, picks, begin, len(rows.X), notes)
+    return protocol.make_record(piece, scores, picks, begin, len(rows.X), notes)
 
 
 _DATA = ("breast_cancer", "digits", "coil20", "isolet", "mnist", "fashion")

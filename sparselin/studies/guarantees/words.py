@@ -12,15 +12,8 @@ from rich.table import Table
 from sparselin.results import FloatArray, GuaranteeBounds, Interval
 from sparselin.studies.common import page
 from sparselin.studies.common.page import number, share
+from sparselin.studies.guarantees import summary
 from sparselin.studies.guarantees.large import AFTER, BEFORE, BEST, METHODS, RECOVERY
-from sparselin.studies.guarantees.summary import (
-    Achieved,
-    PromiseSummary,
-    achieved_ratios,
-    of_study,
-    promise_summaries,
-    share_above,
-)
 from sparselin.studies.guarantees.tasks import GuaranteeRecord
 from sparselin.studies.guarantees.worst import Worst
 
@@ -44,15 +37,15 @@ class Findings:
 
     @property
     def checked(self) -> list[GuaranteeRecord]:
-        return of_study(self.records, "check")
+        return summary.of_study(self.records, "check")
 
     @property
-    def promises(self) -> list[PromiseSummary]:
-        return promise_summaries(self.checked)
+    def promises(self) -> list[summary.PromiseSummary]:
+        return summary.promise_summaries(self.checked)
 
     @property
     def large(self) -> list[GuaranteeRecord]:
-        return of_study(self.records, "large")
+        return summary.of_study(self.records, "large")
 
     @property
     def large_table(self) -> list[tuple[str, ...]]:
@@ -60,7 +53,7 @@ class Findings:
         rows: list[tuple[str, ...]] = [("signal", "ρ", "before", "after", "Theorem 4", BEST, *METHODS[:4])]
         for setting in dict.fromkeys((record.task.ensemble, record.task.rho) for record in self.large):
             same = [r for r in self.large if (r.task.ensemble, r.task.rho) == setting]
-            found = {row.algorithm: row for row in achieved_ratios(same)}
+            found = {row.algorithm: row for row in summary.achieved_ratios(same)}
             certain = share(float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same])))
             factors = (number(found["OMP"].promises[name]) for name in (BEFORE, AFTER))
             rows.append((*map(str, setting), *factors, certain, *(_ratios(found[m]) for m in rows[0][5:])))
@@ -73,7 +66,7 @@ class Findings:
         )
 
 
-def promise_table(rows: Sequence[PromiseSummary]) -> Table:
+def promise_table(rows: Sequence[summary.PromiseSummary]) -> Table:
     """Return the table of guarantees for a terminal with 80 columns."""
     view = Table(title="Do the guarantees hold?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     for heading in ("algorithm", "guarantee", "applies", "violated", "> 0.1", "median"):
@@ -85,20 +78,20 @@ def promise_table(rows: Sequence[PromiseSummary]) -> Table:
     return view
 
 
-def promise_cells(row: PromiseSummary) -> tuple[str, ...]:
+def promise_cells(row: summary.PromiseSummary) -> tuple[str, ...]:
     """Return one row of the table of guarantees as text."""
     numbers = (share(row.above), number(row.median, "{:.2f}"), number(row.least_slack, "{:.0e}"))
     return (row.algorithm, row.name, f"{row.applies} of {row.designs}", str(row.violated), *numbers)
 
 
-def achieved_cells(row: Achieved) -> tuple[str, ...]:
+def achieved_cells(row: summary.Achieved) -> tuple[str, ...]:
     """Return one row of the table of ensembles as text."""
     promises = (row.promises.get(name, math.nan) for name in _PROMISES)
     numbers = map(number, (row.median, row.low, row.least, *promises))
     return (row.ensemble, row.algorithm, share(row.optimal), *numbers)
 
 
-def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
+def family_cells(rows: Sequence[summary.Achieved]) -> tuple[list[tuple[str, ...]], str]:
     """Return the rows of the table of ensembles as text, and a note about Sequential LASSO.
 
     A row of Sequential LASSO is left out if it equals the row of OMP.
@@ -113,7 +106,7 @@ def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
     return [line for line in lines if line not in same], f"{note}, so its rows are left out there."
 
 
-def _ratios(row: Achieved) -> str:
+def _ratios(row: summary.Achieved) -> str:
     """Return the fraction of ratios that are 1, and unless all are 1 their median and their least value."""
     numbers = (row.median, row.least) if row.optimal < 1 else ()
     return ", ".join((share(row.optimal), *map(number, numbers)))
@@ -131,9 +124,9 @@ def headline(found: Findings) -> list[str]:
     """
     context = {
         "found": found,
-        "larger": of_study(found.records, "ensembles", "sweep"),
-        "overall": lambda records: achieved_ratios(records, together=True),
-        "share_above": share_above,
+        "larger": summary.of_study(found.records, "ensembles", "sweep"),
+        "overall": lambda records: summary.achieved_ratios(records, together=True),
+        "share_above": summary.share_above,
         "main": MAIN,
         "methods": METHODS,
     }

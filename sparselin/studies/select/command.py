@@ -16,15 +16,7 @@ from rich.progress import Progress
 from sparselin.estimators import cross_validate
 from sparselin.results import Status
 from sparselin.selection.cross_validation import MOST
-from sparselin.studies.common.command import (
-    NewPath,
-    command_line,
-    finish,
-    ignore_interrupts,
-    make_folder,
-    refuse,
-    seed_option,
-)
+from sparselin.studies.common import command
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import BadTable, is_parquet, is_text, split
 from sparselin.studies.select import report, words
@@ -120,7 +112,7 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
 )
 @click.option(
     "--checkpoint",
-    type=NewPath(dir_okay=False, path_type=Path),
+    type=command.NewPath(dir_okay=False, path_type=Path),
     help="One pass only: a file from which an interrupted pass can resume.",
 )
 @click.option(
@@ -129,10 +121,10 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     metavar="BYTES",
     help="One pass only: memory for chunks and factors.  [default: 256 MiB, more for many columns]",
 )
-@seed_option
+@command.seed_option
 @click.option(
     "--output",
-    type=NewPath(file_okay=False, path_type=Path),
+    type=command.NewPath(file_okay=False, path_type=Path),
     help="The folder for index.html, selected.csv, results.json and the figures.  "
     "[default: report/select/NAME for the table NAME.csv]",
 )
@@ -180,14 +172,14 @@ def select(
     """
     output = _report_folder(table) if output is None else output
     if not is_text(table):
-        refuse(("encoding",), "a table that is not a text")
+        command.refuse(("encoding",), "a table that is not a text")
     if _in_one_pass(table, one_pass):
         one = one_pass_request(
             table, target, forced, drop, categories, weights,
             intercept=intercept, standardize=standardize, **of_one_pass,
         )  # fmt: skip
-        run_one_pass(one, method, k, seed, output, command_line())
-    refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
+        run_one_pass(one, method, k, seed, output, command.command_line())
+    command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
     console, started = Console(), time.perf_counter()
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
@@ -207,11 +199,11 @@ def select(
         guessed = "encoding" in data.table.options and encoding is None
         more = " Use --encoding to choose another." if guessed else ""
         console.print(data.table.note + more, **_PLAIN)
-    make_folder(output, "select", report.FILES, [table])
+    command.make_folder(output, "select", report.FILES, [table])
     with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
         warnings.simplefilter("ignore", UserWarning)  # the cautions say the same
         job = _select(console, data, request, k, largest, splits)
-        ignore_interrupts()
+        command.ignore_interrupts()
         interrupted = job.path.status is Status.STOPPED
         seconds = time.perf_counter() - started
         for line in words.data_lines(job):
@@ -221,8 +213,8 @@ def select(
             console.print(line, **_PLAIN)
         for line in job.cautions:
             console.print(f"Caution: {line}", **_PLAIN)
-        index = report.write(output, job, command_line(), seed, seconds, interrupted)
-    finish(console, index, interrupted)
+        index = report.write(output, job, command.command_line(), seed, seconds, interrupted)
+    command.finish(console, index, interrupted)
 
 
 def _report_folder(table: Path) -> Path:

@@ -19,14 +19,8 @@ from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
 from sparselin.studies.common.tables import some
+from sparselin.studies.select import findings
 from sparselin.studies.select.data import Data
-from sparselin.studies.select.findings import (
-    close_decisions,
-    constant_columns,
-    look_alikes,
-    standard_columns,
-    uncertain_coefficients,
-)
 from sparselin.studies.select.model import METHODS, ModelRequest
 
 _HERE = Path(__file__).parent
@@ -189,18 +183,18 @@ class Job:
     def cautions(self) -> list[str]:
         """The reasons to distrust the selection, one sentence each."""
         source, request, S = self.source, self.request, [j for pick in self.picks for j in pick]
-        Z = standard_columns(self.X, source.weight, request.intercept)
+        Z = findings.standard_columns(self.X, source.weight, request.intercept)
         margins, data = not isinstance(self.selector.path_, tuple), (source.y, source.weight)
         single = [j for j in S if self.units.count(self.units[j]) == 1]
         context = {
             "job": self,
             "percent": percent,
             "values": np.unique(source.y) if source.loss == "squared" and len(source.y) > 2 else (),
-            "decisions": close_decisions(self.selector, self.frame, *data) if margins else (),
-            "constant": [self.names[j] for j in constant_columns(self.X, request.intercept)],
-            "alike": look_alikes(Z, single, self.units),
+            "decisions": findings.close_decisions(self.selector, self.frame, *data) if margins else (),
+            "constant": [self.names[j] for j in findings.constant_columns(self.X, request.intercept)],
+            "alike": findings.look_alikes(Z, single, self.units),
             # not of a part of the path only
-            "uncertain": uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
+            "uncertain": findings.uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
         }
         return page.sentences(_HERE / "cautions.txt.j2", context)
 
