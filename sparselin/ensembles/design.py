@@ -92,13 +92,13 @@ def _generic(X: FloatArray, rng: Generator) -> Design:
 def _tying(X: FloatArray, rng: Generator) -> Design:
     n, d = X.shape
     if rng.random() < 0.75:
-        y = rng.choice([-1.0, 1.0], n) * (rng.random(n) < rng.uniform(0.2, 1))
+        y = rng.choice(np.array([-1.0, 1.0]), n) * (rng.random(n) < rng.uniform(0.2, 1))
         if not y.any():
             y[0] = 1
         return Design(X, y)
     coef = np.zeros(d)
     S = rng.choice(d, min(int(rng.integers(2, 5)), d), replace=False)
-    signs = rng.choice([-1.0, 1.0], len(S))
+    signs = rng.choice(np.array([-1.0, 1.0]), len(S))
     coef[S] = signs
     y, noise = X[:, S] @ signs, np.zeros(n)
     if not y.any():
@@ -113,7 +113,7 @@ def _equal_signal(X: FloatArray, rng: Generator, k: int | None = None, snr: floa
     if not _is_infinite(snr) and check_real(snr, "snr") < 1e-100:
         # for a smaller snr ‖y‖² would overflow
         raise ValueError(f"snr must be at least 1e-100; got {snr}")
-    return _signal(X, rng.choice([-1.0, 1.0], k), snr, rng)
+    return _signal(X, rng.choice(np.array([-1.0, 1.0]), k), snr, rng)
 
 
 def _is_infinite(value: Any) -> bool:

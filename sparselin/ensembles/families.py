@@ -73,7 +73,7 @@ def rademacher(n: int, d: int, rng: Generator) -> FloatArray:
     >>> float(np.abs(X).min()), float(np.abs(X).max())
     (0.25, 0.25)
     """
-    return unit(rng.choice([-1.0, 1.0], (n, d)))
+    return unit(rng.choice(np.array([-1.0, 1.0]), (n, d)))
 
 
 @_family("generic")

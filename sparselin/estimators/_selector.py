@@ -289,7 +289,7 @@ class PathSelector(  # type: ignore[misc]
         """Return the folds. They are stratified if y has classes and `cv` is a number."""
         _paths.check_classes(task.y, self.classes_)
         one_hot = _paths.is_one_hot(task.y)
-        labels = task.y.argmax(axis=1) if one_hot else task.y
+        labels: Any = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
         folds = self._splits(dataclasses.replace(task, y=labels), params, stratified=stratified)
         if len(folds) < 2:

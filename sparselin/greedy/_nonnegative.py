@@ -19,6 +19,7 @@ that enters P has a coefficient above its error.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -164,7 +165,7 @@ class Nonnegative(Selection):
         size = np.sqrt(((problem.column_norms[qr.index] * M / square[:, None]) ** 2).sum(axis=1))
         length = 1 / np.sqrt(square)
         y_size = float(qr.sizes(problem.y_norm, z))
-        r_norm = np.hypot(math.sqrt(float(r @ r)), beta * length)
+        r_norm: Any = np.hypot(math.sqrt(float(r @ r)), beta * length)
         return beta, problem.errors.measured_error(size, length, y_size, r_norm, length) * square
 
     def _lam_star(self) -> FloatArray:

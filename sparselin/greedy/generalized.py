@@ -357,8 +357,8 @@ class _GeneralizedState:
         d, norms = problem.n_features, self.scale * problem.column_norms[: problem.n_features]
         c = np.asarray(problem.correlate(u.astype(problem.dtype))[:d], np.float64) * self.scale * largest
         c[self.support] = 0
-        sums = 8 * problem.eps * math.sqrt(problem.n) * np.linalg.norm(fit.u)
-        sums += UNIT * np.linalg.norm(self.data.weight * fit.lost)
+        sums = 8 * problem.eps * math.sqrt(problem.n) * float(np.linalg.norm(fit.u))
+        sums += UNIT * float(np.linalg.norm(self.data.weight * fit.lost))
         inexact = math.sqrt(fit.variance.max()) * (UNIT * fit.eta_size + 2 * fit.decrement)
         return c, norms * (sums + inexact)
 

@@ -299,7 +299,7 @@ class Basis:
         B = self.correlate(model, W)
         if along.any():
             B += np.outer(self.rest, along)
-        unit = 3 * eps * max(1.0, problem.y_norm * along.max(initial=0.0))
+        unit = 3 * eps * max(1.0, problem.y_norm * float(along.max(initial=0.0)))
         at_y = self.correlate(model, self.z) + self.rest
         c = Values(at_y, eps * length * problem.y_norm, B, unit * length)
         D, D_error = np.ones((2, problem.d)), np.zeros((2, problem.d))

@@ -42,7 +42,7 @@ def contours(
     from matplotlib.colors import PowerNorm
     from matplotlib.ticker import MaxNLocator
 
-    top = value.max()
+    top = float(value.max())
     lines = sorted({float(f"{top * (i / 8) ** 2:.1g}") for i in range(1, 8)})
     # The colours stop before the bright end, so that white lines stay visible.
     colours = {"cmap": "viridis", "norm": PowerNorm(0.5, vmin=0, vmax=1.4 * top)}

@@ -106,8 +106,8 @@ def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
     if positive.size and positive.max() > LONG * positive.min():
         ax.set_xscale("log")
         inside = also[also > 0.3 * positive.min()]
-        low, top = min(positive.min(), inside.min(initial=np.inf)), positive.max()
+        low, top = float(min(positive.min(), inside.min(initial=np.inf))), float(positive.max())
         ax.set_xlim(low / 1.5, 1.5 * top * (top / low) ** 0.15)
     elif positive.size:
-        ax.set_xlim(0, 1.28 * positive.max())
+        ax.set_xlim(0, 1.28 * float(positive.max()))
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)

@@ -236,7 +236,7 @@ def draw_largest(
     grey_lines(ax, x, np.delete(lines, shown, axis=0))
     for place, i in enumerate(shown):
         ax.plot(x, lines[i], linewidth=1.5, label=labels[i], **look(place) | kind(i))
-    limits_and_zero(ax, lines.min(initial=0), lines.max(initial=0), 0.06)
+    limits_and_zero(ax, float(lines.min(initial=0)), float(lines.max(initial=0)), 0.06)
     name_line_ends(ax, ends[shown])
     return shown
 

@@ -77,7 +77,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
         right.plot(lam, beta[:, j], label=label, **options)
     ax.set_ylim(0, 1.12 * begin)
     ends = beta[:, list(shown)]
-    style.limits_and_zero(right, ends.min(initial=0), ends.max(initial=0), 0.1)
+    style.limits_and_zero(right, float(ends.min(initial=0)), float(ends.max(initial=0)), 0.1)
     for half in (ax, right):
         half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
         half.set_xlim(begin, end)

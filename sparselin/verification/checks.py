@@ -129,7 +129,7 @@ def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Gener
     lam_star, delta = step.entry.lam_star, step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
-    target = 0.05 * (delta * lam_star / step.lengths.max()) ** 2
+    target = 0.05 * (delta * lam_star / float(step.lengths.max())) ** 2
     return bracket(step, delta, lambda lam: methods.solve(*step.compressed, lam, step.start(rng), target))
 
 
@@ -167,7 +167,7 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
     A(S) are the features that enter the LASSO first.
     """
     b, finding = step.start(rng), AGREES
-    scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
+    scale = ((step.entry.lam_star - step.lam) / float(step.lengths.max())) ** 2
     for accuracy in (1e-6, 1e-12):
         b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
         finding = support_finding(step, b)
