@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import urllib.parse
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,27 +108,28 @@ def test_a_menu_leads_to_the_same_page_of_another_version(driver, tmp_path):
     (tmp_path / ours).symlink_to(SITE)
     (other / "docs").mkdir(parents=True)
     (other / "_static").symlink_to(SITE / "_static")
-    for page in ("index.html", "docs/api.html"):
+    for page in ("index.html", "docs/index.html", "docs/api.html"):
         text = (SITE / page).read_text(encoding="utf-8")
         (other / page).write_text(text.replace(f'data-version="{ours}"', 'data-version="9.0.0"'), "utf-8")
     menus = "return [...document.querySelectorAll('select.versions')].map(one => [one.hidden, one.value])"
+    values = partial(driver.execute_script, menus)
     driver.get(address("docs/api.html"))
-    assert {hidden for hidden, _ in driver.execute_script(menus)} == {True}
+    assert {hidden for hidden, _ in values()} == {True}
     (tmp_path / "versions.js").write_text(f'window.sparselinVersions = ["9.0.0", "{ours}"];\n', "utf-8")
     choose = "const menu = document.querySelector('select.versions'); menu.value = '9.0.0';" \
              "menu.dispatchEvent(new Event('change'))"  # fmt: skip
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", tmp_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        local = re.search(r"http://[\d.:]+/", server.stdout.readline())[0]
-        for root, page, target in ((f"{tmp_path.as_uri()}/", "docs/api", "docs/api"),
-                                   (local, "docs/api", "docs/api"),
-                                   (local, "docs/speed", "index")):  # fmt: skip
-            driver.get(f"{root}{ours}/{page}.html")
-            until(
-                lambda: [False, ours] in driver.execute_script(menus), "the menu with the version of the page"
-            )
-            driver.execute_script(choose)
-            wanted = f"{root}9.0.0/{target}.html"
-            until(lambda: driver.current_url == wanted, wanted)  # noqa: B023
-            until(lambda: [False, "9.0.0"] in driver.execute_script(menus), "the menu of the other version")
-        server.terminate()
+        try:
+            local = re.search(r"http://[\d.:]+/", server.stdout.readline())[0]
+            for root, page, target in ((f"{tmp_path.as_uri()}/", "docs/api", "docs/api"),
+                                       (local, "docs/api", "docs/api"),
+                                       (local, "docs/speed", "docs/index")):  # fmt: skip
+                driver.get(f"{root}{ours}/{page}.html")
+                until(lambda: [False, ours] in values(), "our version in the menu")
+                driver.execute_script(choose)
+                wanted = f"{root}9.0.0/{target}.html"
+                until(lambda: driver.current_url == wanted, wanted)  # noqa: B023
+                until(lambda: [False, "9.0.0"] in values(), "the other version in the menu")
+        finally:
+            server.terminate()
