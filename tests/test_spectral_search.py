@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from exact_r2 import ExactR2, number
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 from spectral_oracles import (
@@ -267,6 +267,7 @@ def near_copies(draw):
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.9])
 @settings(max_examples=150)
 @given(X=near_copies())
+@example(X=np.array([[1.0] * 7 + [-1, -1, -0.999999, -1], [0] * 7 + [1, 1, 1, 1.000001]]))
 def test_lazy_evaluation_takes_the_same_among_near_copies(alpha, X):
     C, f = X.T @ X, GeneralizedRank(alpha)
     C = (C + C.T) / 2

@@ -181,12 +181,20 @@ class PowerGrowth:
         S + x is S with x added, and u the vector of the module's docstring. C is scaled by a power of four so
         that max C_ii is of order 1 and no square in the secular equation underflows. Components of u below
         1e-60 change no eigenvalue above the cut-off, and are set to zero.
+
+        Rounding. KᵀK has the entries √λ_i·w_i and ‖w‖² + ρ². They differ from VᵀC_Sx and C_xx by rounding
+        errors of C_xx, unless ρ² is computed as a negative number. For small λ_i, |ρ²| can be much larger
+        than eps·C_xx, because the error of w_i² is about eps·C_xx·w_i/√λ_i. Then |ρ²| is subtracted from the
+        w_i² of the least λ_i, in this order, and ρ = 0. So ‖w‖² + ρ² = C_xx, and √λ_i·w_i changes by about
+        eps·C_xx.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)
         squares = np.empty((len(J), len(self.poles) + 1))
-        squares[:, 1:] = (self._columns[: len(self.index), J].T @ self._vectors) ** 2
-        squares[:, 0] = np.maximum(self.gram.diagonal[J] - squares[:, 1:].sum(axis=1), 0)
+        w2 = (self._columns[: len(self.index), J].T @ self._vectors) ** 2
+        rest = self.gram.diagonal[J] - w2.sum(axis=1)
+        squares[:, 0] = np.maximum(rest, 0)
+        squares[:, 1:] = np.clip(np.cumsum(w2, axis=1) + np.minimum(rest, 0)[:, None], 0, w2)
         squares /= unit
         squares[squares < 1e-60] = 0
         poles, out = np.concatenate([[0.0], self.poles / unit]), np.empty((len(J), 3))
