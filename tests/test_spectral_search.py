@@ -269,12 +269,16 @@ def near_copies(draw):
 @given(X=near_copies())
 @example(X=np.array([[1.0] * 7 + [-1, -1, -0.999999, -1], [0] * 7 + [1, 1, 1, 1.000001]]))
 def test_lazy_evaluation_takes_the_same_among_near_copies(alpha, X):
+    """Unless an eigenvalue is so close to the cut-off that rounding decides whether it counts."""
     C, f = X.T @ X, GeneralizedRank(alpha)
     C = (C + C.T) / 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparselin.spectral.objective, "_BATCH", 1)
         lazy, eager = (greedy_maximize(C, len(C), f, lazy=lazy) for lazy in (True, False))
-    assert lazy.support.tolist() == eager.support.tolist()
+    for t in np.flatnonzero(lazy.support != eager.support)[:1]:
+        S = eager.support[: t + 1]
+        size = np.linalg.eigvalsh(C[np.ix_(S, S)]) / (8 * np.finfo(float).eps * len(S) * C.diagonal().max())
+        assert ((size > 0.5) & (size < 2)).any()
 
 
 @pytest.mark.parametrize(("seed", "alpha"), [(407, 0.0), (944, 0.01), (741, 0.1), (1285, 0.5)])
