@@ -22,7 +22,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 BLANKS = {
     ".zenodo.json": 3, "CHANGELOG.md": 1, "CITATION.cff": 2, "CODE_OF_CONDUCT.md": 1, "CONTRIBUTING.md": 2,
-    "README.md": 1, "SECURITY.md": 2, "paper/paper.md": 9, "pyproject.toml": 4, "recipe.yaml": 3,
+    "README.md": 1, "SECURITY.md": 2, "paper/paper.md": 9, "pyproject.toml": 4, "recipe.yaml": 2,
 }  # fmt: skip
 
 
