@@ -37,9 +37,10 @@ def requirements():
 
 
 def without_addresses(part):
-    """Return a part of a bill of materials without links, which name hosts."""
+    """Return a part of a bill of materials without links and descriptions, which name hosts."""
     if isinstance(part, dict):
-        return {key: without_addresses(value) for key, value in part.items() if key != "externalReferences"}
+        kept = part.keys() - {"externalReferences", "description"}
+        return {key: without_addresses(part[key]) for key in part if key in kept}
     return [without_addresses(value) for value in part] if isinstance(part, list) else part
 
 
