@@ -185,8 +185,9 @@ class PowerGrowth:
         Rounding. KᵀK has the entries √λ_i·w_i and ‖w‖² + ρ². They differ from VᵀC_Sx and C_xx by rounding
         errors of C_xx, unless ρ² is computed as a negative number. For small λ_i, |ρ²| can be much larger
         than eps·C_xx, because the error of w_i² is about eps·C_xx·w_i/√λ_i. Then |ρ²| is subtracted from the
-        w_i² of the least λ_i, in this order, and ρ = 0. So ‖w‖² + ρ² = C_xx, and √λ_i·w_i changes by about
-        eps·C_xx.
+        w_i² of the least λ_i, in this order, and ρ = 0. So ‖w‖² + ρ² = C_xx. If ρ² < 0, the matrix with the
+        blocks Λ, VᵀC_Sx and C_xx has one negative eigenvalue −ν, where ν is at most the rounding error of
+        C_{S+x}, and the subtraction changes each of its other eigenvalues by at most 3ν.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)
