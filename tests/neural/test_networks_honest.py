@@ -314,8 +314,8 @@ def test_pieces_of_anchors():
 
 
 def test_settings_reach_the_method(monkeypatch):
-    watched = Mock(return_value=downstream.Picks((0, 1), 0.0))
-    monkeypatch.setattr(downstream, "pick", watched)
+    watched = Mock(return_value=downstream.protocol.Picks((0, 1), 0.0))
+    monkeypatch.setattr(downstream.protocol, "pick", watched)
     downstream._picks.__wrapped__("digits", "Sequential LASSO", 50, 1, SMALL)
     assert watched.call_args.args[6] == {"decrease": 0.02, "epochs": 1}
 
