@@ -92,8 +92,10 @@ def test_some_none_and_every(data, rng):
     some = sl.choose_nu(X, y, 6, f, refitted=True)
     assert some.qualifies == "some"
     assert 0 < some.lower < some.upper < np.inf
-    every = sl.choose_nu(np.linalg.qr(X)[0], y, 3, f)  # f is 0 throughout: R² decides for every ν
-    assert (every.qualifies, every.upper) == ("every", np.inf)
+    for columns in (np.linalg.qr(X)[0], np.eye(60), np.linalg.qr(X * rng.standard_normal((60, 1)))[0]):
+        every = sl.choose_nu(columns, y, 3, f)  # f is 0 up to rounding: R² decides for every ν
+        assert (every.qualifies, every.lower, every.upper) == ("every", 4096, np.inf)
+        assert np.ptp(every.r2_tried) < 1e-12
     # column 0 is nearest to y and no part of it; the LASSO goes by the longer columns, and has y
     X = np.column_stack([[1.0, 1.0, 0.3], [10.0, 0.0, 0.0], [0.0, 10.0, 0.0]])
     none = sl.choose_nu(X, [1.0, 1.0, 0.0], 2, GeneralizedRank(0.0), refitted=True)

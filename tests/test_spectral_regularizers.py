@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 from spectral_oracles import by_eigenvalues, designs, members
 
+from sparselin import Problem
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.regularizers.base import Gram, PlainGrowth, grow, trace_error
@@ -73,6 +74,13 @@ def test_the_errors_bound_the_differences_from_the_definition(f, case):
     assert plain == pytest.approx(gains, abs=tolerance(f, C))
     assert (error >= 0).all()
     assert (error < 1e-5 * max(1.0, np.abs(C).max() ** 2)).all()
+
+
+def test_the_error_of_the_variance_holds_where_its_terms_round_to_zero():
+    t = 2.0**-28  # C_01 = t² is rounded to 0, and C_11 = 1 + t² to 1
+    X = np.array([[0.5, t, 0.5, 0.5, 0.5], [0.5, t, 0.5, -0.5, -0.5]]).T
+    gains, error = grow(Gram.of_problem(Problem(X, X[:, 0])), SpectralVariance(), [0]).gains(np.array([1]))
+    assert abs(gains[0] + 3 * t**4) <= error[0] < 1e-27
 
 
 def chains(d):

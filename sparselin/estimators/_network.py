@@ -199,8 +199,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> Any:
         """Return the class (n,) of largest probability for each row."""
-        best = self._outputs(X).argmax(dim=1).numpy()
-        return self.classes_[best]
+        return self.classes_[self._outputs(X).argmax(dim=1).numpy()]
 
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
         check_classification_targets(y)

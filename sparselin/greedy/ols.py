@@ -70,8 +70,7 @@ def ols(
     options: dict[str, Any] = {"tol": tol, "residual": residual, "forced": forced, "callback": callback}
     if y is not None and (is_complex(X) or is_complex(y)):
         return select(X, y, k, quotients=True, name="ols", **options, **data)
-    problem = as_problem(X, y, **data, operator=True)
-    return by_quotients(problem, k, **options)
+    return by_quotients(as_problem(X, y, **data, operator=True), k, **options)
 
 
 def subset_fields(path: SelectionPath) -> dict[str, Any]:

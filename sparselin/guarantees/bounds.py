@@ -212,8 +212,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
     # a column with the coefficient zero is in the span of the others, up to rounding
     r2, error = r2_of_set(data, optimum.support[optimum.coef != 0])
     lower = max([0.0, r2 - error, *(step.r2 - step.error for step in steps)])
-    square = data.problem.y_norm**2
-    proved = 1 - optimum.lower_bound / square
+    proved = 1 - optimum.lower_bound / data.problem.y_norm**2
     shown = min(step.r2_upper for step in steps) if steps else 1.0
     upper = max(lower, min(proved, shown))
     if optimum.optimal:

@@ -115,8 +115,7 @@ def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
         steps = limit / 3 * np.arange(40)
         levels = value(np.column_stack([steps, 0 * steps]))
         levels = levels[: int(np.searchsorted(levels, heights.max())) + 1]
-        filled = ax.contourf(half, half, heights, levels, cmap="viridis")
-        filled.set_rasterized(True)
+        ax.contourf(half, half, heights, levels, cmap="viridis").set_rasterized(True)
         ax.contour(half, half, heights, levels[1:], colors="white", linewidths=0.9)
         _bar(figure, ax, label)
         ax.set_aspect("equal")

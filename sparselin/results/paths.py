@@ -141,8 +141,7 @@ class SelectionPath(Steps, base.WithSquares):
 
     def _table(self) -> Table:
         columns = (*self._picks(), Column("r2", "R²", self.r2_path[1:], 4))
-        notes = self.fit.notes(self.intercept)
-        return Table(columns, (*notes, self.status.line))
+        return Table(columns, (*self.fit.notes(self.intercept), self.status.line))
 
 
 @result

@@ -105,8 +105,7 @@ def _vector(values: Any, name: str, rows: int) -> FloatArray:
 def _table(names: tuple[str, ...], series: list[Any]) -> Chunk:
     if len(set(names)) < len(names) or not names:
         raise BadChunkData(f"must have column names, all different; got {names}")
-    kinds = tuple(map(_kind, series))
-    return Chunk(names, kinds, tuple(map(_column, series)))
+    return Chunk(names, tuple(map(_kind, series)), tuple(map(_column, series)))
 
 
 def _kind(values: Any) -> str:

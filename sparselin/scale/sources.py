@@ -199,8 +199,7 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
                 yield from _group(file, g, names, p, range(max(0, start - first), count))
             first += count
 
-    identity = f"Parquet {groups} by {p} {names}"
-    return Source(chunks, sum(groups), True, identity)
+    return Source(chunks, sum(groups), True, f"Parquet {groups} by {p} {names}")
 
 
 def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Iterator[RawChunk]:

@@ -252,20 +252,32 @@ class _Trials:
         """Return ν₀ = R²(S₀)/(f(S_f) − f(S₀)), the scale of the grid.
 
         S₀ is the selection for R² alone, and S_f the selection for the regularizer f alone. If f(S₀) = f(S_f)
-        up to 1e-9, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0 or f is constant.
+        up to rounding, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0, or if f is
+        constant up to rounding.
         """
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
         assert chosen.explained is not None
-        assert chosen.growth is not None
         diverse = dataclasses.replace(self.at(1.0, k), problem=None)
-        empty = grow(self.task.gram, diverse.f, self.forced.tolist()).value if diverse.f else 0.0
         most, _ = forward(diverse, len(chosen.index), np.arange(d), self.forced)
-        assert most.growth is not None
-        r2, gap = chosen.explained.value, most.growth.value - chosen.growth.value
-        if gap <= 1e-9 * abs(most.growth.value):
-            gap = abs(most.growth.value - empty)
-        return r2 / gap if r2 > 0 and gap > 0 else 1.0
+        (rise, error), (other, other_error) = (self._rise(S.index) for S in (most, chosen))
+        r2, gap = chosen.explained.value, rise - other
+        if gap <= error + other_error:
+            gap = abs(rise)
+        return r2 / gap if r2 > 0 and gap > error else 1.0
+
+    def _rise(self, S: list[int]) -> tuple[float, float]:
+        """Return f(S) − f(F) and a bound on its error. F are the forced features, with which S begins.
+
+        The sum of gains has no constant that could cancel.
+        """
+        assert self.task.f is not None
+        growth = grow(self.task.gram, self.task.f, S[: len(self.forced)])
+        total = np.zeros(2)
+        for j in S[len(self.forced) :]:
+            total += np.ravel(growth.gains(np.array([j])))
+            growth.add(j)
+        return float(total[0]), float(total[1])
 
     def values_for(self, k: int) -> list[float]:
         """Return all ν that were tried for k features, in increasing order."""
