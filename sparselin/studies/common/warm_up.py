@@ -62,6 +62,11 @@ def _stability(X: Any, y: Any) -> None:
         sl.stability_selection(X, y, 3, method=method, pairs=1)
 
 
+def _inference(X: Any, y: Any) -> None:
+    X, y = X[:, :-1].astype(float), y.astype(float)  # without the tie, where no step can be tested
+    sl.inference(X, y, sl.ols(X, y, 3), sigma="response")
+
+
 def _prox(X: Any, y: Any) -> None:
     W = np.array(X.T)
     sl.hier_prox(W[:, 0], W, lam=0.1, M=1.0)
@@ -89,11 +94,12 @@ CALLS: dict[str, Callable[[Any, Any], object]] = {
     "choose_nu": lambda X, y: sl.choose_nu(X, y, 2, GeneralizedRank(0.5)),
     "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 3),
     "swaps": lambda X, y: sl.swaps(X, y, 3),
+    "inference": _inference,
     "verify": lambda X, y: sl.verify(X, y, 2),
     "stability_selection": _stability,
 }
 _ONLY_ARRAYS = {"hier_prox", "softmax_penalty"}
-_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual", "stability_selection", "verify"}
+_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "inference", "project_dual", "stability_selection", "verify"}
 _LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
 
 
