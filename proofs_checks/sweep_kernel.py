@@ -25,30 +25,13 @@ import numpy as np
 from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.descent import combine
 from sparselin._kernels.linear_algebra import dot, extend_inverse, is_among, project, subtract
-from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, extend
+from sparselin._kernels.many import select
+from sparselin._kernels.screen import Levels
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
 # A safety factor: rounding errors can exceed their usual size, but not by this factor.
 _SURE = 100.0
-
-
-@inner()
-def select(A, y, k):
-    """Return up to k picks of the compiled OMP of the library, as long as they are certain.
-
-    A : (n, d) a design in C order with columns of unit length.
-    """
-    n, d = A.shape
-    mu = (n // 8 + 12) * 2.0**-24  # as in `greedy._single.Screen`
-    screen = ScreenedDesign(
-        A, np.empty((n, d), np.int16), True, np.ones(d), np.empty(d), np.ones(d), np.empty(d)
-    )
-    factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
-    columns = SelectedColumns(*factors, y.copy(), np.zeros(d, np.bool_))
-    levels = Levels(_ROUNDING * math.sqrt(n), _ROUNDING, 1, math.sqrt(dot(y, y)), _ROUNDING, -1.0)
-    picks, steps = np.full(k + 1, -1), np.empty((k + 1, 4))
-    return picks[: extend(screen, columns, None, 0, levels, picks, steps, False, mu / (1 - mu))]
 
 
 @kernel()
@@ -58,9 +41,11 @@ def sweep(X, Y, k, verdict):
     verdict : (m,) filled with the verdict of each design at k steps. It is UNDECIDED if the compiled OMP of
         the library is not certain of k picks.
     """
+    levels = Levels(_ROUNDING * math.sqrt(X.shape[1]), _ROUNDING, 1, 0.0, _ROUNDING, 0.0)
+    ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k + 1, np.intp)
     for b in range(len(X)):
-        picks = select(X[b], Y[b], k)
-        verdict[b] = check(X[b], Y[b], picks, 1.0) if picks.size == k else UNDECIDED
+        count = select(X[b], Y[b].copy(), ones, ones, none, levels, None, picks)
+        verdict[b] = check(X[b], Y[b], picks[:k], 1.0) if count == k else UNDECIDED
 
 
 @kernel()

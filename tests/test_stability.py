@@ -48,7 +48,7 @@ def rows_of(monkeypatch):
 
 @pytest.mark.parametrize("n", [40, 41])
 def test_the_halves_of_a_pair_have_no_row_in_common(n, rows_of):
-    sl.stability_selection(*design(n), 2, pairs=30)
+    sl.stability_selection(*design(n), 2, pairs=30, method="lasso")
     assert len(rows_of) == 60
     for one, two in zip(rows_of[::2], rows_of[1::2], strict=True):
         assert len(one) == len(two) == 20
@@ -58,16 +58,20 @@ def test_the_halves_of_a_pair_have_no_row_in_common(n, rows_of):
 
 @pytest.mark.parametrize("method", ["omp", "ols"])
 @pytest.mark.parametrize("forced", [(), (7, 2)])
-def test_paths_and_shares_are_those_of_a_loop(method, forced):
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_paths_and_shares_are_those_of_a_loop(method, forced, centred, scaled, rows_of):
     X, y = design()
-    options = {"forced": forced, "intercept": True, "standardize": True}
+    options = {"forced": forced, "intercept": centred, "standardize": scaled}
     found = sl.stability_selection(X, y, 5, method=method, pairs=12, rng=3, **options)
+    assert len(rows_of) == 1 + 24 * scaled  # one compiled call selects on all halves
     hat, tilde = np.zeros((5, 9)), np.zeros((5, 9))
     for pair, both in zip(halves(41, 12, 3), found.paths, strict=True):
         orders = []
         for rows in pair:
-            Z = X[rows] - X[rows].mean(axis=0)
-            orders.append(TEXTBOOK[method](Z / Z.std(axis=0), y[rows] - y[rows].mean(), 5, forced))
+            Z, z = X[rows] - X[rows].mean(axis=0) * centred, y[rows] - y[rows].mean() * centred
+            Z /= np.sqrt((Z**2).mean(axis=0)) if scaled else 1
+            orders.append(TEXTBOOK[method](Z, z, 5, forced))
         assert both.tolist() == orders
         for t, j in itertools.product(range(5), range(9)):
             inside = [j in order[: t + 1] for order in orders]

@@ -128,7 +128,7 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
 
 
 @inner(**VECTORIZED)
-def _moments_by_rows(X, root, t, centres, squares, products, start, stop):
+def moments_by_rows(X, root, t, centres, squares, products, start, stop):
     """Compute the results of `moments` from X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
     for left in range(start, stop, _SUMS_WIDTH):
@@ -175,6 +175,6 @@ def moments(data, by_rows, root, t, centres, squares, products, start, stop):
     `data` is X (n, d) if `by_rows`, else Xᵀ. The sums are computed in float64, also for X in float32.
     """
     if by_rows:
-        _moments_by_rows(data, root, t, centres, squares, products, start, stop)
+        moments_by_rows(data, root, t, centres, squares, products, start, stop)
     else:
         _moments_by_columns(data, root, t, centres, squares, products, start, stop)

@@ -1,0 +1,66 @@
+"""OMP and OLS on many small designs, each in one compiled call."""
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.linear_algebra import copy, dot
+from sparselin._kernels.products import moments_by_rows
+from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
+
+
+@inner()
+def select(A, r, scale, norms, forced, levels, by_length, picks):
+    """Fill `picks` (k + 1,) with features of OMP, or of OLS, while they are certain; return their number.
+
+    A, scale : (n, d) in C order, and (d,); the columns of the design are scale_j·A_j. norms : their lengths.
+    r : (n,) the response, which is replaced by the residual.
+    forced : columns that are added first.
+    levels : see `Levels`; its y_norm is replaced by ‖r‖, and picks end only at k.
+    by_length : None for OMP, True for OLS.
+    """
+    (n, d), k = A.shape, picks.size - 1
+    mu = (n // 8 + 12) * 2.0**-24  # as in `greedy._single.Screen`
+    screen = ScreenedDesign(A, np.empty((n, d), np.int16), True, scale, np.empty(d), norms, np.empty(d))
+    factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
+    chosen = SelectedColumns(*factors, r, np.zeros(d, np.bool_))
+    levels = Levels(
+        levels.correlation, levels.unit, levels.power, math.sqrt(dot(r, r)), levels.dependent, -1.0
+    )
+    bounds = None
+    if by_length is not None:
+        bounds = SquareBounds(norms**2, norms**2)
+        for j in range(d):
+            chosen.out[j] = norms[j] == 0
+    steps, more = np.empty((k + 1, 4)), levels.floor > 0  # False; a literal would compile `extend` again
+    for t in range(forced.size + 1):
+        last = t == forced.size
+        picks[t], gamma, stop = (-1, mu / (1 - mu), k + 1) if last else (forced[t], 0.0, t + 2)
+        count = extend(screen, chosen, bounds, t, levels, picks[t:stop], steps[t:stop], more, gamma)
+        if count == 0:
+            break
+    return t + count
+
+
+@kernel()
+def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
+    """Write the features that are selected on each set of rows to a row of `supports` (b, k).
+
+    A row of `supports` stays as it is if fewer than k features are certain.
+
+    X : (n, d) in C order, without entries whose squares underflow or overflow.
+    rows : (b, m). scales : (b, d) the factors of the columns, for each set of rows.
+    forced, levels, by_length : see `select`.
+    """
+    (b, m), d = rows.shape, X.shape[1]
+    A, r, ones, picks = np.empty((m, d)), np.empty(m), np.ones(m), np.empty(supports.shape[1] + 1, np.intp)
+    squares, products, zeros = np.empty(d), np.empty(d), np.zeros(d)
+    for s in range(b):
+        for i in range(m):
+            copy(X[rows[s, i]], A[i])
+            r[i] = y[rows[s, i]]
+        moments_by_rows(A, ones, ones, zeros, squares, products, 0, d)
+        norms = np.sqrt(squares) * scales[s]
+        if select(A, r, scales[s], norms, forced, levels, by_length, picks) == supports.shape[1]:
+            copy(picks[:-1], supports[s])
