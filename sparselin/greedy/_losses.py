@@ -31,8 +31,6 @@ is at most M‖√Va*‖. Convexity and |ℓ'''| ≤ ℓ'' give ‖√Va*‖(1 �
 D·ρ/(1 − e^−ρ). If q ≤ ½, then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

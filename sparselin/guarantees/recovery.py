@@ -29,8 +29,6 @@ the loss in R². For FR, with unit columns, τ is divided by the least length of
 T: ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

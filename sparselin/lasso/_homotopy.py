@@ -23,8 +23,6 @@ If β ≥ 0 is required outside S, the penalty |β_j| is replaced by β_j, and b
 Everything else is the same (docs/proofs/nonnegative.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Products and copies run on several threads, which `workers` provides.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
