@@ -109,9 +109,7 @@ class Homotopy(Segment):
         self._set_direction()
         self.c = self._correlate(self.residual)
         self._tie(self._boundary_columns(self.error(self.lam), np.zeros(self.problem.d)))
-        if not (self.sound and self.is_optimal(self.lam)):
-            return None
-        return self._below(lam_min)
+        return self._below(lam_min) if self.sound and self.is_optimal(self.lam) else None
 
     def here(self) -> Point:
         """Return the current point with the active set just below it; call `enter` first."""

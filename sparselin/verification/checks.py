@@ -207,9 +207,7 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
         return undecided(f"coefficients are known only to {radius:.1e}; the largest is {largest:.1e}")
     unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
-    if unproved:
-        return undecided(f"columns {unproved} outside T are not proved zero")
-    return AGREES
+    return undecided(f"columns {unproved} outside T are not proved zero") if unproved else AGREES
 
 
 def missing_from_active(step: ProjectedDesign) -> list[int]:
