@@ -139,9 +139,8 @@ class Guess:
                     return
             elif ending != kernels.LIMIT:
                 return
-            else:
-                if len(candidates.index) > len(columns):
-                    candidates.resume(candidates.here())
+            elif len(candidates.index) > len(columns):
+                candidates.resume(candidates.here())
 
     def resume(self, point: Point) -> bool:
         """Go to a point that `Homotopy` found; return False if its active columns are nearly dependent."""
