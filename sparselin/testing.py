@@ -95,8 +95,7 @@ def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n
     # Draw y and d columns with max_n rows, and then choose the rows to keep (two in three). So the shrinker
     # can drop a column or a row without shifting the other entries, which a smaller n would do.
     column = st.lists(entry, min_size=max_n, max_size=max_n)
-    d = draw(st.integers(1, max_d))
-    y, *X = np.array([draw(column) for _ in range(d + 1)], np.float64)
+    y, *X = np.array([draw(column) for _ in range(draw(st.integers(1, max_d)) + 1)], np.float64)
     keep = [draw(st.integers(0, 2)) > 0 for _ in range(max_n)]
     rows = np.argsort(np.logical_not(keep), kind="stable")[: max(min_n, sum(keep))]
     return np.column_stack(X)[rows], y[rows]
@@ -111,8 +110,7 @@ def _tied_strategy(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
         z = np.zeros(len(y))
         z[a] += y[b]
         z[b] -= y[a]
-        sign = draw(st.sampled_from([1.0, -1.0]))
-        X = _insert(draw, X, sign * (leader + z))
+        X = _insert(draw, X, draw(st.sampled_from([1.0, -1.0])) * (leader + z))
     return X, y
 
 
@@ -151,5 +149,4 @@ def _leader(X: FloatArray, y: FloatArray) -> int:
 
 
 def _insert(draw: st.DrawFn, X: FloatArray, column: FloatArray) -> FloatArray:
-    place = X.shape[1] - draw(st.integers(0, X.shape[1]))
-    return np.insert(X, place, column, axis=1)
+    return np.insert(X, X.shape[1] - draw(st.integers(0, X.shape[1])), column, axis=1)

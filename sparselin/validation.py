@@ -3,8 +3,6 @@
 A message names the argument, the value that was passed, the value that was expected, and the remedy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import functools

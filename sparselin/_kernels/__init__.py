@@ -9,8 +9,6 @@ classes that no longer exist.) Outdated files are overwritten where Numba stores
 the user's cache if `__pycache__` is not writable, or in NUMBA_CACHE_DIR.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import re

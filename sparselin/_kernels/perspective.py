@@ -275,11 +275,8 @@ def _block(data, J):
     A = np.empty((J.size, J.size))
     for i in range(J.size):
         for l in range(i + 1):
-            if len(data.M):
-                A[i, l] = data.M[J[i], J[l]]
-            else:
-                A[i, l] = dot(data.rows[J[i]], data.rows[J[l]])
-            A[l, i] = A[i, l]
+            entry = data.M[J[i], J[l]] if len(data.M) else dot(data.rows[J[i]], data.rows[J[l]])
+            A[i, l] = A[l, i] = entry
         if not len(data.M):
             A[i, i] += data.ridge[J[i]] - data.D[J[i]]
     return A

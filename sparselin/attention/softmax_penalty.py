@@ -104,8 +104,7 @@ def q(q: ArrayLike) -> PenaltyValue:
     q, dtype = _vectors(q, "q")
     if q.size and q.min() <= 0:
         raise ValueError(f"q must be positive, because it is 1/softmax²; the least entry is {q.min():g}")
-    total = (1 / np.sqrt(q)).sum(axis=-1)
-    off = np.abs(total - 1).max(initial=0)
+    off = np.abs((1 / np.sqrt(q)).sum(axis=-1) - 1).max(initial=0)
     if off > _DOMAIN_SLACK * eps_of(dtype):
         raise ValueError(
             f"q must be 1/softmax(w)² for some w, so that Σ_i q_i^(-1/2) = 1; got a sum off by {off:g}. "
@@ -147,5 +146,4 @@ def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, Float
     """
     limit = check_real(limit, "limit", lambda value: value > 0, "positive")
     beta = np.linspace(-limit, limit, check_count(points, "points", 2))
-    value = softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
-    return beta, beta.copy(), value
+    return beta, beta.copy(), softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value

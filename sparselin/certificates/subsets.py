@@ -178,8 +178,7 @@ class SubsetCertificate(SubsetFields):
             if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
                 raise ValueError('it must be an object with that "format"')
             for name, sign in (("lower", -1), ("upper", 1)):
-                side = [sign * math.inf if x is None else x for x in fields[name]]
-                fields[name] = _array(side, float)
+                fields[name] = _array([sign * math.inf if x is None else x for x in fields[name]], float)
             fields["hierarchy"] = _as_tuple(fields["hierarchy"])
             fields["groups"] = None if fields["groups"] is None else _array(fields["groups"], int)
             fields["scale"] = _array(fields["scale"], int)

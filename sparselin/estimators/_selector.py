@@ -265,8 +265,7 @@ class PathSelector(  # type: ignore[misc]
                 )
             rule = None if tol is not None else "ebic" if given == "auto" else given
         else:
-            of = "n_features" if task.groups is None else "n_groups"
-            k = _common.number_to_select(given, p, of)
+            k = _common.number_to_select(given, p, "n_features" if task.groups is None else "n_groups")
             k = max(k, f) if isinstance(given, float | np.floating) else k
         if rule == LEAVE_ONE_OUT and (task.loss != "squared" or getattr(self, "positive", False)):
             raise ValueError("'loo' needs loss='squared' and positive=False: it is for least squares only")

@@ -35,9 +35,8 @@ class _Attention(NetworkEstimator):
     learning_rate: float = 1e-3
 
     def _fit(self, task: NetworkTask) -> nn.Module:
-        units = check_groups(self.groups, task.n_features)
+        u = int(check_groups(self.groups, task.n_features).max()) + 1
         names = task.names if self.groups is None else None
-        u = int(units.max()) + 1
         k = number_to_select(self.n_features_to_select, u)
         forced = check_indices(self.forced, u, "forced", names)
         if len(forced) > k:

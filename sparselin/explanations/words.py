@@ -54,9 +54,7 @@ def percent(share: float) -> str:
     """Write a share in percent; a share close to 0 or 1 does not become "0 %" or "100 %"."""
     if 0 < share < 1e-4:
         return "less than 0.01 %"
-    if 0.9995 <= share < 1 - 1e-9:
-        return "more than 99.9 %"
-    return f"{100 * share:.3g} %"
+    return "more than 99.9 %" if 0.9995 <= share < 1 - 1e-9 else f"{100 * share:.3g} %"
 
 
 def relative(share: float, whole: str) -> str:

@@ -178,8 +178,7 @@ class GroupSelection:
         """
         score = np.sqrt(np.bincount(self.groups, c**2))
         summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
-        bound = np.sqrt(np.bincount(self.groups, error**2)) + summed
-        return score / self.weights, bound / self.weights
+        return score / self.weights, (np.sqrt(np.bincount(self.groups, error**2)) + summed) / self.weights
 
     def _columns(self, J: IndexArray) -> IndexArray:
         """Return the columns of the groups J."""

@@ -31,8 +31,6 @@ is at most M‖√Va*‖. Convexity and |ℓ'''| ≤ ℓ'' give ‖√Va*‖(1 �
 D·ρ/(1 − e^−ρ). If q ≤ ½, then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -226,9 +224,7 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
         -signed.sum(axis=0), -signed, np.zeros(len(signed)), B[fixed], np.zeros(fixed.sum()),
         bounds=(-1, 1), method="highs",
     )  # fmt: skip
-    if found.x is None or -found.fun <= _LP:
-        return np.zeros(B.shape[1])
-    return np.asarray(found.x)
+    return np.zeros(B.shape[1]) if found.x is None or -found.fun <= _LP else np.asarray(found.x)
 
 
 class LossData(NamedTuple):

@@ -191,8 +191,7 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
         return None
     inverse = np.linalg.inv(R)
     # the columns of R⁻¹ have the lengths s(x)/ρ
-    ratio = (inverse**2).sum(axis=0)
-    if sure or (ratio * kernels.span(data.exact.unit) < 1).all():
+    if sure or ((inverse**2).sum(axis=0) * kernels.span(data.exact.unit) < 1).all():
         return IndependentColumns(J, np.asarray(Q), np.asarray(inverse), False)
     return None
 
@@ -202,8 +201,7 @@ def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> Ind
 
     The result is 1 if it is outside, 0 if it is inside, and −1 if rounding leaves this undecided.
     """
-    unit = data.X[:, places] / data.norms[places]
-    Z, size = _project(J, unit)
+    Z, size = _project(J, data.X[:, places] / data.norms[places])
     squares = np.einsum("ij,ij->j", Z, Z)
     outside = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
@@ -314,8 +312,7 @@ def step(
     sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
     gain_upper = _gain_upper(left, m, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
-    theta = _theta(left, at, given, sparse)
-    capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
+    capped = np.minimum(1.0, gamma), np.minimum(1.0, _theta(left, at, given, sparse))
     ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
     largest = _may_end(left) if ended else _has_largest(left, at)
     # q² is 1 where 1 − R²(S) is below the rounding error of the guarantees

@@ -86,8 +86,7 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
             until = total if trace.choice.models else t + 1
             found.append(Statistic(w / size, 1 / size, trace.n_forced + t, True, until, model, event.sign))
     last = trace.steps[-1] if trace.steps else None
-    inverse = basis.model(trace.model).inverse(basis.ones)
-    for j, v in zip(trace.model, inverse.T, strict=True):
+    for j, v in zip(trace.model, basis.model(trace.model).inverse(basis.ones).T, strict=True):
         size, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
         sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
         found.append(Statistic(v / size, size, row, False, total, trace.model, sign))

@@ -206,8 +206,7 @@ class Tree:
         problem, k = self.start.problem, self.start.k
         scale, value = problem.y_norm**2, float(self.best.value[0])
         path = in_order(problem, k, self.support, len(self.start.forced))
-        unforced = self.support[len(self.start.forced) :]
-        least, error = kernels.remainder(self.data, unforced)
+        least, error = kernels.remainder(self.data, self.support[len(self.start.forced) :])
         limit = (value + max(_APART, error)) * scale
         if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
             path = by_quotients(problem, len(self.support), forced=self.support, by_rule=True)

@@ -170,8 +170,7 @@ def best_subset(
             raise
         if results[-1].status is Status.STOPPED:
             break
-    by_size = tuple(results[::-1]) if len(budgets) > 1 else ()
-    return dataclasses.replace(results[0], by_size=by_size)
+    return dataclasses.replace(results[0], by_size=tuple(results[::-1]) if len(budgets) > 1 else ())
 
 
 def resume_subset(

@@ -217,8 +217,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
     upper = max(lower, min(proved, shown))
     if optimum.optimal:
         # the search is exhausted, so a small difference of the two is rounding
-        rounding = min(upper - lower, AGREE * upper)
-        return Interval(lower, upper, "branch and bound", rounding=rounding)
+        return Interval(lower, upper, "branch and bound", rounding=min(upper - lower, AGREE * upper))
     method = "the search, stopped" if proved <= shown else "the search, stopped, and bounds from greedy runs"
     return Interval(lower, upper, method)
 

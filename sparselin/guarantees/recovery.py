@@ -29,8 +29,6 @@ the loss in R². For FR, with unit columns, τ is divided by the least length of
 T: ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -142,8 +140,7 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     if not len(S) or not data.y.any():
         return Condition(known, exact, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
     others = np.delete(np.arange(data.d), S)
-    lengths = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
-    unit = data.X / lengths
+    unit = data.X / np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
     (pseudo, sigma, off), (pseudo_unit, sigma_unit, _) = (_inverse(problem, V[:, S]) for V in (data.X, unit))
     if not sigma or not sigma_unit:
         return Condition(known, exact, np.inf, np.inf, 0.0, 0.0, 0.0, np.inf)

@@ -189,8 +189,7 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
     lower = max(0.0, value - error) / top.upper
     upper = 1.0 if top.lower <= 0 else min(1.0, max(0.0, value + error) / top.lower)
     lower = min(lower, upper)
-    rounding = min(upper - lower, AGREE * upper)
-    achieved = Interval(lower, upper, top.method, rounding=rounding)
+    achieved = Interval(lower, upper, top.method, rounding=min(upper - lower, AGREE * upper))
     return GreedyRun(name, found.support, [], gamma, achieved)
 
 

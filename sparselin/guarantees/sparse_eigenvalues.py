@@ -234,8 +234,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
     diagonal = M.diagonal()
     others = np.abs(M - np.diag(diagonal))
     radius = -np.partition(-others, k - 2, axis=1)[:, : k - 1].sum(axis=1)
-    half = (diagonal[:, None] - diagonal) / 2
-    pairs = (diagonal[:, None] + diagonal) / 2 - np.hypot(half, others)
+    pairs = (diagonal[:, None] + diagonal) / 2 - np.hypot((diagonal[:, None] - diagonal) / 2, others)
     np.fill_diagonal(pairs, np.inf)
     bounds = [
         (float(np.linalg.eigvalsh(M)[0]) - slack * len(M) / k, "interlacing with all columns"),

@@ -23,8 +23,6 @@ If β ≥ 0 is required outside S, the penalty |β_j| is replaced by β_j, and b
 Everything else is the same (docs/proofs/nonnegative.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -111,9 +109,7 @@ class Homotopy(Segment):
         self._set_direction()
         self.c = self._correlate(self.residual)
         self._tie(self._boundary_columns(self.error(self.lam), np.zeros(self.problem.d)))
-        if not (self.sound and self.is_optimal(self.lam)):
-            return None
-        return self._below(lam_min)
+        return self._below(lam_min) if self.sound and self.is_optimal(self.lam) else None
 
     def here(self) -> Point:
         """Return the current point with the active set just below it; call `enter` first."""
@@ -433,8 +429,7 @@ class Homotopy(Segment):
         while self.is_fitted():
             P, beta0, error = self._active_coef(0.0)
             beta = self._active_coef(self.lam)[1]
-            zero = np.abs(beta0) <= error + self._beta0_error()
-            wrong = P[zero & (self.sign[P] * beta < 0)].tolist()
+            wrong = P[(np.abs(beta0) <= error + self._beta0_error()) & (self.sign[P] * beta < 0)].tolist()
             if not wrong:
                 break
             for j in wrong:

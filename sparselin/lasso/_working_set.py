@@ -139,9 +139,8 @@ class Guess:
                     return
             elif ending != kernels.LIMIT:
                 return
-            else:
-                if len(candidates.index) > len(columns):
-                    candidates.resume(candidates.here())
+            elif len(candidates.index) > len(columns):
+                candidates.resume(candidates.here())
 
     def resume(self, point: Point) -> bool:
         """Go to a point that `Homotopy` found; return False if its active columns are nearly dependent."""
@@ -264,8 +263,7 @@ def knot_blocks(
     small = small_path(problem, S, lam_min, limit, positive)
     if small is not None:
         columns = np.arange(problem.d)
-        active = _replay([], columns, small.events)
-        yield KnotBlock(small.lams, columns, small.coef, active)
+        yield KnotBlock(small.lams, columns, small.coef, _replay([], columns, small.events))
         return
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes

@@ -35,16 +35,14 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     removed = problem.with_ones(forced)
     V = np.column_stack([double.columns(J), double.y])
     qr = ThinQR(double, removed)
-    norms = np.append(double.column_norms[J], double.y_norm)
-    size = qr.sizes(norms, qr.Qt @ V)
+    size = qr.sizes(np.append(double.column_norms[J], double.y_norm), qr.Qt @ V)
     Z = qr.residual(V)
     length = np.sqrt(np.einsum("ij,ij->j", Z, Z))
     outside = length > double.length_unit * size
     outside[removed[removed < problem.n_features]] = False
     Z[:, ~outside] = 0
     if problem.n - qr.size < Z.shape[1]:
-        complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
-        Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
+        Z = np.linalg.qr(qr.Qt.T, mode="complete")[0][:, min(qr.size, problem.n - 1) :].T @ Z
     worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.errors.power
     return double.of_projections(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
 

@@ -108,8 +108,7 @@ class ReducedNetwork:
         would be NaN.
         """
         self.given.value = Z[:, : self.K]
-        absent = Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features)
-        output: Tensor = self.network(absent)
+        output: Tensor = self.network(Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features))
         self.given.value = torch.empty(0)
         return Z[:, self.K :] + output
 

@@ -1,7 +1,5 @@
 """Worker processes for long runs. They print nothing, have one thread each, and end with their parent."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import multiprocessing

@@ -10,8 +10,6 @@ written in Python: a KeyboardInterrupt while a lock is being acquired leaves the
 call never returns (https://github.com/python/cpython/issues/148874).
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

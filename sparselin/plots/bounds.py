@@ -130,8 +130,7 @@ def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
         colour, label = (RED, "guaranteed, violated") if bound.violated else (BLUE, "guaranteed")
         ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
-        inside = bound.lower > 0.15
-        offset, side, letters = (-4, "right", "white") if inside else (4, "left", "black")
+        offset, side, letters = (-4, "right", "white") if bound.lower > 0.15 else (4, "left", "black")
         look = {"va": "center", "ha": side, "color": letters}
         style.write_near(ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), **look)
     else:

@@ -1,7 +1,5 @@
 """The function `show`, which draws a result with the function for its class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """scikit-learn's names of arguments: if a call uses one, the error message gives our name of the argument."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 When a problem is made, the lengths of these columns and of y are measured, and Xᵀy.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

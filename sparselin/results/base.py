@@ -199,9 +199,12 @@ class Named(Result):
     def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.name_of(int(j)) for j in J)
 
-    def _features(self, J: IndexArray, coef: FloatArray | None = None) -> tuple[Column, ...]:
-        """Return the first columns of a table with a row for each feature of J, and with `coef` if given."""
-        columns = Column("index", None, J), Column("name", "name", self._names_of(J))
+    def _features(self, J: IndexArray, coef: Any = None, head: str = "name") -> tuple[Column, ...]:
+        """Return the first columns of a table with a row for each feature of J, and with `coef` if given.
+
+        head : the head of the column with the names.
+        """
+        columns = Column("index", None, J), Column("name", head, self._names_of(J))
         return columns if coef is None else (*columns, Column("coefficient", "coefficient", coef))
 
 

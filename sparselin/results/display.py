@@ -189,8 +189,7 @@ def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[l
     aligned = [bool(values) and not any(isinstance(v, (str, bool)) for v in values) for values in picked]
     written = [[_cell(v, c.decimals) for v in values] for c, values in zip(columns, picked, strict=True)]
     rows = [list(row) for row in zip(*written, strict=True)]
-    heads = [str(column.head) for column in columns]
-    return heads, aligned, rows[:cut], rows[cut:], m - len(shown)
+    return [str(column.head) for column in columns], aligned, rows[:cut], rows[cut:], m - len(shown)
 
 
 def _plain(value: Any) -> Any:

@@ -107,8 +107,7 @@ class Explanation(Named):
 
     def _table(self) -> Table:
         columns = (
-            Column("index", None, self.given),
-            Column("name", "S", self._names_of(self.given)),
+            *self._features(self.given, head="S"),
             Column("regression", "regression on S", self.regression),
             Column("share", "share", self.shares, 4),
         )

@@ -160,8 +160,7 @@ class Inference(FittedPath):
         steps = ["leaves" if out else p for out, p in zip(self.leaves, digits, strict=True)]
         ends = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
         columns = (
-            Column("index", None, self.support),
-            Column("name", "name", self._names_of(self.support)),
+            *self._features(self.support),
             Column("step_p_value", None, self.step_p_value),
             Column(None, None if shown[0] is None else "p of step", steps),
             Column("spacing_p_value", None, self.spacing_p_value),

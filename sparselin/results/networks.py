@@ -341,8 +341,7 @@ class FeatureRanking(Supported):
         times = Counter(self.picks.tolist())
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "feature", self.support_names),
+            *self._features(self.support, head="feature"),
             Column("score", "score", self.scores[self.support]),
             Column("lam", "λ", self.lam),
             Column("picked", "picked", np.array([times[j] for j in self.support.tolist()], np.intp)),

@@ -127,9 +127,7 @@ def _column(values: Any) -> Any:
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if array.ndim != 1:
         raise BadChunkData(f"must have one-dimensional columns; got one of shape {array.shape}")
-    if array.dtype.kind in "biuf":
-        return array
-    return _codes(array)
+    return array if array.dtype.kind in "biuf" else _codes(array)
 
 
 def _arrow(values: Any) -> Any:

@@ -207,9 +207,7 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
         return undecided(f"coefficients are known only to {radius:.1e}; the largest is {largest:.1e}")
     unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
-    if unproved:
-        return undecided(f"columns {unproved} outside T are not proved zero")
-    return AGREES
+    return undecided(f"columns {unproved} outside T are not proved zero") if unproved else AGREES
 
 
 def missing_from_active(step: ProjectedDesign) -> list[int]:
@@ -336,8 +334,7 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
 
 def _audit_window(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     """Check that b, a solution of the LASSO in the middle of the window, proves β_j = 0 for no j ∈ A(S)."""
-    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
-    if zero[list(step.entry.active)].any():
+    if proved_zero(step.lengths, step.gap(b, step.lam), step.lam)[list(step.entry.active)].any():
         return violates("the interior point method proves a member of A(S) zero in the window")
     return AGREES
 

@@ -145,8 +145,7 @@ class GrowingNetwork:
     @torch.no_grad()
     def keep(self) -> None:
         """Set the rows of the first layer to zero, except the rows of the selected features."""
-        outside = np.setdiff1d(np.arange(self.first.in_features), self.S)
-        self.first.weight[:, outside] = 0
+        self.first.weight[:, np.setdiff1d(np.arange(self.first.in_features), self.S)] = 0
 
     @torch.no_grad()
     def add(self, J: list[int]) -> None:
@@ -187,8 +186,7 @@ class GrowingNetwork:
         squares over i.
         """
         inputs = self.first.bias.detach().expand(len(self.rows), -1).clone().requires_grad_()
-        value = self.rows.mean(self.loss, self.network[1:](inputs))
-        deltas = torch.autograd.grad(value, inputs)[0]
+        deltas = torch.autograd.grad(self.rows.mean(self.loss, self.network[1:](inputs)), inputs)[0]
         longest = self.rows.X.square().mean(dim=0).max().sqrt()
         return float(longest * deltas.norm() * len(self.rows) ** 0.5)
 
@@ -317,8 +315,7 @@ def _at_one_level(data: PreparedData, training: Training, level: float) -> tuple
     The score of a selected feature is ‖W_j‖ when it is selected. The score of any other feature is ‖W_j‖ at
     the end.
     """
-    network = data.mlp(training.hidden)
-    steps = Proximal(network, data.rows, data.loss, training.plan, training.generator)
+    steps = Proximal(data.mlp(training.hidden), data.rows, data.loss, training.plan, training.generator)
     S: list[int] = []
     scores = np.zeros(len(data.kept), data.X.dtype)
     while len(S) < data.k:

@@ -245,6 +245,5 @@ class LogDetGrowth:
         error = 2 * ratio + 2 * EPS * np.abs(logs)
         large = ratio > 0.5
         if large.any():
-            down = logs[large] - math.log2(self.delta)
-            error[large] = np.maximum(np.log2(1 + ratio[large]), down)
+            error[large] = np.maximum(np.log2(1 + ratio[large]), logs[large] - math.log2(self.delta))
         return logs, error
