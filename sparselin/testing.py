@@ -95,7 +95,8 @@ def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n
     # Draw y and d columns with max_n rows, and then choose the rows to keep (two in three). So the shrinker
     # can drop a column or a row without shifting the other entries, which a smaller n would do.
     column = st.lists(entry, min_size=max_n, max_size=max_n)
-    y, *X = np.array([draw(column) for _ in range(draw(st.integers(1, max_d)) + 1)], np.float64)
+    d = draw(st.integers(1, max_d))
+    y, *X = np.array([draw(column) for _ in range(d + 1)], np.float64)
     keep = [draw(st.integers(0, 2)) > 0 for _ in range(max_n)]
     rows = np.argsort(np.logical_not(keep), kind="stable")[: max(min_n, sum(keep))]
     return np.column_stack(X)[rows], y[rows]

@@ -200,7 +200,8 @@ class SubsetProof:
         J: list[int] = stage.features.tolist()
         D = [Fraction(x) for x in stage.diagonal.tolist()]
         moved = dyadic([x - self.objective.ridge[j] for j, x in zip(J, D, strict=True)])
-        return dyadic(D), moved, J, np.unique(np.delete(self.labels, stage.features))
+        lacking = np.unique(np.delete(self.labels, stage.features))
+        return dyadic(D), moved, J, lacking
 
     def _compute_heights(self, v: int) -> tuple[list[Fraction], Fraction]:
         """Return the heights of all units for vector v, and the largest sum of heights that is allowed.

@@ -144,7 +144,8 @@ class Nonnegative(Selection):
         """
         while True:
             goal, error = self._least_squares()
-            falling = np.array([j not in self.free for j in self.qr.index]) & (goal <= error)
+            signed = np.array([j not in self.free for j in self.qr.index])
+            falling = signed & (goal <= error)
             if not falling.any():
                 return goal
             step = np.where(falling, 1.0, np.inf)

@@ -191,7 +191,8 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
         return None
     inverse = np.linalg.inv(R)
     # the columns of R⁻¹ have the lengths s(x)/ρ
-    if sure or ((inverse**2).sum(axis=0) * kernels.span(data.exact.unit) < 1).all():
+    ratio = (inverse**2).sum(axis=0)
+    if sure or (ratio * kernels.span(data.exact.unit) < 1).all():
         return IndependentColumns(J, np.asarray(Q), np.asarray(inverse), False)
     return None
 

@@ -144,7 +144,8 @@ class BestFirst:
         unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
         w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
         w, state = w[stage.features], np.where(np.isin(stage.groups, groups), IN, OUT).astype(np.int8)
-        return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), np.empty(len(state)))[0]), w
+        H, c = np.empty(len(state)), np.empty(len(w))
+        return float(kernels.bound(stage.data, state, 0, w, c, H)[0]), w
 
     def _remainder(self, J: IndexArray) -> float:
         """Return a lower bound on ½‖P_J^⊥y‖², half the squared residual, for columns J that may be dependent.
@@ -226,7 +227,8 @@ class BestFirst:
     @property
     def lower(self) -> float:
         """A lower bound on the objective over all sets."""
-        return max(0.0, min(self.open[0].bound if self.open else math.inf, self.floor, self.best.value))
+        least = self.open[0].bound if self.open else math.inf
+        return max(0.0, min(least, self.floor, self.best.value))
 
     def run(self, watch: Watch, most: float = math.inf) -> Status:
         """Search until no node is open, or until a limit, the callback or Ctrl-C stops the search.

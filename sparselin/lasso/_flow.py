@@ -167,7 +167,8 @@ class Flow(Segment):
         problem, J = self.problem, np.array(self.qr.index, np.intp)
         size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
         error = problem.rounding() * size * problem.column_norms
-        if not problem.has_columns or problem.d <= _FEW or error.max() > _ROUGH * np.abs(self.c).max():
+        rough = error.max() > _ROUGH * np.abs(self.c).max()
+        if not problem.has_columns or problem.d <= _FEW or rough:
             return False
         missing = J[self._rows.place[J] < 0]
         if len(missing):
@@ -205,7 +206,8 @@ class Flow(Segment):
         step = float((np.maximum(gap, 0) / size).min())
         one, two = (max(step - float(low.min()), float(high.min()) - step) for _, low, high in bounds)
         rounding = np.abs(gap - step * size) + step * self.c_error[T] + 4 * EPS
-        self.sound &= self._is_small(error[T] + least + rounding + step * self._rest_error, 1.0)
+        decided = error[T] + least + rounding + step * self._rest_error
+        self.sound &= self._is_small(decided, 1.0)
         return Arrival(step, T, (one, two)) if self.sound else None
 
     def _first(self, s: FloatArray, error: FloatArray, fresh: Any, flow: FloatArray) -> IndexArray:

@@ -429,7 +429,8 @@ class Homotopy(Segment):
         while self.is_fitted():
             P, beta0, error = self._active_coef(0.0)
             beta = self._active_coef(self.lam)[1]
-            wrong = P[(np.abs(beta0) <= error + self._beta0_error()) & (self.sign[P] * beta < 0)].tolist()
+            zero = np.abs(beta0) <= error + self._beta0_error()
+            wrong = P[zero & (self.sign[P] * beta < 0)].tolist()
             if not wrong:
                 break
             for j in wrong:

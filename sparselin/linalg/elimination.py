@@ -42,7 +42,8 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     outside[removed[removed < problem.n_features]] = False
     Z[:, ~outside] = 0
     if problem.n - qr.size < Z.shape[1]:
-        Z = np.linalg.qr(qr.Qt.T, mode="complete")[0][:, min(qr.size, problem.n - 1) :].T @ Z
+        complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
+        Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
     worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.errors.power
     return double.of_projections(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
 

@@ -108,7 +108,8 @@ class ReducedNetwork:
         would be NaN.
         """
         self.given.value = Z[:, : self.K]
-        output: Tensor = self.network(Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features))
+        absent = Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features)
+        output: Tensor = self.network(absent)
         self.given.value = torch.empty(0)
         return Z[:, self.K :] + output
 

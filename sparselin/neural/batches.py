@@ -90,7 +90,8 @@ class Border(NamedTuple):
             raise ValueError(f"{name} must have rows; it is empty. Leave out empty batches")
         if X[0].numel() != self.width:
             raise ValueError(f"X of {name} must have {self.width} features in each row; got {tuple(X.shape)}")
-        return X.to(self.device, X.dtype if self.integers and not X.is_floating_point() else self.dtype)
+        kept = self.integers and not X.is_floating_point()
+        return X.to(self.device, X.dtype if kept else self.dtype)
 
     def _weight(self, weight: Any, n: int, name: str) -> Tensor:
         """Return the weights on the device and in the dtype of the network, after checking them."""

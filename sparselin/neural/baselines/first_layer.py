@@ -145,7 +145,8 @@ class GrowingNetwork:
     @torch.no_grad()
     def keep(self) -> None:
         """Set the rows of the first layer to zero, except the rows of the selected features."""
-        self.first.weight[:, np.setdiff1d(np.arange(self.first.in_features), self.S)] = 0
+        outside = np.setdiff1d(np.arange(self.first.in_features), self.S)
+        self.first.weight[:, outside] = 0
 
     @torch.no_grad()
     def add(self, J: list[int]) -> None:

@@ -107,7 +107,8 @@ def _in_order(corners: FloatArray, normal: FloatArray) -> FloatArray:
     """Sort the corners of a face with this normal, so that they go around it; two corners stay unchanged."""
     if len(normal) == 2 or len(corners) < 3:
         return corners
-    flat = (corners - corners.mean(axis=0)) @ np.linalg.svd(normal[None])[2][1:].T
+    plane = np.linalg.svd(normal[None])[2][1:]
+    flat = (corners - corners.mean(axis=0)) @ plane.T
     return np.asarray(corners[np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))])
 
 
