@@ -199,7 +199,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> Any:
         """Return the class (n,) of largest probability for each row."""
-        return self.classes_[self._outputs(X).argmax(dim=1).numpy()]
+        best = self._outputs(X).argmax(dim=1).numpy()  # which first checks that the model is fitted
+        return self.classes_[best]
 
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
         check_classification_targets(y)
