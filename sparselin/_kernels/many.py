@@ -21,7 +21,6 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     by_length : None for OMP, True for OLS.
     """
     (n, d), k = A.shape, picks.size - 1
-    mu = (n // 8 + 12) * 2.0**-24  # as in `greedy._single.Screen`
     screen = ScreenedDesign(A, np.empty((n, d), np.int16), True, scale, np.empty(d), norms, np.empty(d))
     factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
     chosen = SelectedColumns(*factors, r, np.zeros(d, np.bool_))
@@ -36,8 +35,8 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     steps, more = np.empty((k + 1, 4)), levels.floor > 0  # False; a literal would compile `extend` again
     for t in range(forced.size + 1):
         last = t == forced.size
-        picks[t], gamma, stop = (-1, mu / (1 - mu), k + 1) if last else (forced[t], 0.0, t + 2)
-        count = extend(screen, chosen, bounds, t, levels, picks[t:stop], steps[t:stop], more, gamma)
+        picks[t], stop = (-1, k + 1) if last else (forced[t], t + 2)
+        count = extend(screen, chosen, bounds, t, levels, picks[t:stop], steps[t:stop], more, last)
         if count == 0:
             break
     return t + count

@@ -127,12 +127,16 @@ class ScreenedDesign(NamedTuple):
 
 
 @inner(**ONCE)
-def _fill(screen, gamma, start, stop):
+def _fill(screen, start, stop):
     """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
 
     The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
     n ≤ 2²⁴, 0.001·off_j ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
     """
+    # The roundings of a term of ⟨q_j, x⟩ are those of x (1), of its product (1), in the pairwise sum of eight
+    # (3), in the sum of these sums (n/8) and of the remaining rows (7).
+    mu = (len(screen.copy) // 8 + 12) * 2.0**-24
+    gamma = mu / (1 - mu)
     _copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
     for j in range(start, stop):
         screen.unit[j] *= screen.scale[j]
@@ -141,9 +145,9 @@ def _fill(screen, gamma, start, stop):
 
 
 @kernel(**NUMPY)
-def fill(screen, gamma, start, stop):
+def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
-    _fill(screen, gamma, start, stop)
+    _fill(screen, start, stop)
 
 
 @kernel()
@@ -337,7 +341,7 @@ def certain_pick(screen, z, chosen, t, levels):
 
 
 @kernel(**NUMPY)
-def extend(screen, chosen, squares, t, levels, picks, steps, more, gamma):
+def extend(screen, chosen, squares, t, levels, picks, steps, more, copy):
     """Add picks to t selected columns while they are certain, at most picks.size − 1.
 
     squares : `SquareBounds` for OLS, None for OMP.
@@ -346,16 +350,16 @@ def extend(screen, chosen, squares, t, levels, picks, steps, more, gamma):
     steps : row s has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q that it adds, and ‖r‖
         afterwards. λ* and the margin of picks[0] must be known if it is.
     more : whether the pick that follows the last one is searched.
-    gamma : in the first call the number for `_fill`, which makes the copy; then 0.
+    copy : whether the 16-bit copy is to be made, which is needed before the first search.
 
     Returns the number of columns added. Picks end if a column is in the span of the columns before it, or if
     ‖r‖ is at most `levels.floor`.
     """
     Qt, R, r, seen = chosen.Qt, chosen.R, chosen.r, t
     x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
-    if gamma > 0:
+    if copy:
         seen = 0
-        _fill(screen, gamma, 0, z.size)
+        _fill(screen, 0, z.size)
     for s in range(picks.size):
         if picks[s] < 0:
             if squares is not None:

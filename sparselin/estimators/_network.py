@@ -199,7 +199,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> Any:
         """Return the class (n,) of largest probability for each row."""
-        best = self._outputs(X).argmax(dim=1).numpy()  # which first checks that the model is fitted
+        best = self._outputs(X).argmax(dim=1).numpy()  # `_outputs` checks that the model is fitted
         return self.classes_[best]
 
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:

@@ -19,12 +19,12 @@ import time
 import numpy as np
 
 from sparselin._kernels import screen as kernels
+from sparselin._kernels.many import select_rows
 from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._walk import Pick
-from sparselin.linalg.gathered import correlate_rows
-from sparselin.parallel.threads import spread
+from sparselin.linalg.gathered import correlate_rows, is_dense
+from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
-from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
@@ -36,7 +36,7 @@ SMALL = 10**6  # the most entries of X for which single picks are as fast as blo
 LONGEST = 2**24
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
 _RUN = 64  # the most picks made in one call
-_U = eps_of(np.float32) / 2
+_LEAST, _MOST = 1e-100, 1e100  # the squares of numbers in this range neither underflow nor overflow
 
 
 class ByRule:
@@ -102,7 +102,7 @@ class Screened(ByRule):
             out[squares == 0] = True
         if not at_once:
             self._screen.fill()
-        feature, lam_star, margin = self._search(self._levels(-1.0), self._screen.gamma)
+        feature, lam_star, margin = self._search(self._levels(-1.0), copy=True)
         self._next = Pick.certain(feature, lam_star, margin, with_active) if feature >= 0 else None
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
@@ -138,25 +138,23 @@ class Screened(ByRule):
         return W
 
     def _levels(self, floor: float) -> kernels.Levels:
-        problem, unit = self.selection.problem, self.selection.qr.unit
-        rounding, power = problem.rounding(0.0), problem.errors.power
-        return kernels.Levels(rounding, problem.unit, power, problem.y_norm, unit, floor)
+        return levels_of(self.selection.problem, self.selection.qr.unit, floor)
 
     def _grow(
-        self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray, more: bool, gamma: float = 0.0
+        self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray, more: bool, copy: bool = False
     ) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
         data, t = self._screen.data, self.selection.qr.size
-        return int(kernels.extend(data, self._chosen, self._squares, t, levels, picks, steps, more, gamma))
+        return int(kernels.extend(data, self._chosen, self._squares, t, levels, picks, steps, more, copy))
 
-    def _search(self, levels: kernels.Levels, gamma: float = 0.0) -> tuple[int, float, float]:
+    def _search(self, levels: kernels.Levels, copy: bool = False) -> tuple[int, float, float]:
         """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin.
 
-        gamma : see the kernel `extend`.
+        copy : see the kernel `extend`.
         """
         if self._at_once:
             picks, steps = np.full(1, -1), np.empty((1, 4))
-            self._grow(levels, picks, steps, True, gamma)
+            self._grow(levels, picks, steps, True, copy)
             return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
         r, data, t = self._chosen.r, self._screen.data, self.selection.qr.size
         length = math.sqrt(r @ r)
@@ -178,15 +176,11 @@ class Screen:
         scale = np.ones(d) if scale is None else scale
         norms = problem.column_norms[:d]
         self.data = kernels.ScreenedDesign(data, copy, by_rows, scale, unit, norms, error)
-        # The roundings of a term are those of x (1), of its product (1), in the pairwise sum of eight (3), in
-        # the sum of these sums (n/8) and of the remaining rows (7).
-        mu = (n // 8 + 12) * _U
-        self.gamma = mu / (1 - mu)
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""
-        spread(lambda a, b: kernels.fill(self.data, self.gamma, a, b), len(self.data.unit), self._count)
+        spread(lambda a, b: kernels.fill(self.data, a, b), len(self.data.unit), self._count)
 
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.
@@ -207,3 +201,37 @@ class Screen:
             self._late += 1
             self._threads = 1 if self._late > 1 else self._threads
         return z
+
+
+def levels_of(problem: Problem, dependent: float, floor: float) -> kernels.Levels:
+    """Return the bounds on rounding errors for the kernels, with the `unit` of a `ThinQR` as `dependent`."""
+    rounding, power = problem.rounding(0.0), problem.errors.power
+    return kernels.Levels(rounding, problem.unit, power, problem.y_norm, dependent, floor)
+
+
+def certain_supports(
+    problem: Problem, sets: IndexArray, k: int, forced: IndexArray, by_length: bool
+) -> IndexArray:
+    """Select k features, the forced ones included, by OMP on each set of rows, as long as they are certain.
+
+    One compiled call selects on all sets (b, m) in all threads, for a small dense problem in float64. With
+    `by_length` it selects by OLS. Row i of the result (b, k) is −1 unless all features on set i are certain.
+    """
+    p, (b, m), (X, ones, scale) = problem.d - problem.n_features, sets.shape, problem.design
+    supports = np.full((b, p + k), -1)  # with an intercept, p = 1 and the column of ones comes first
+    small = m * problem.d <= SMALL and p + k <= m
+    if not small or problem.dtype != np.float64 or not is_dense(problem):
+        return supports[:, p:]
+    A = np.ascontiguousarray(X if ones is None else np.column_stack([X, ones]))
+    sizes = np.abs(np.append(A, problem.y))
+    if sizes[sizes > 0].min(initial=1.0) < _LEAST or sizes.max() > _MOST:
+        return supports[:, p:]
+    scales, first, part = np.ones((b, problem.d)), problem.with_ones(forced), problem.of_rows(sets[0])
+    if scale is not None:
+        scales[:, : X.shape[1]] = [problem.of_rows(rows).design.scale for rows in sets]
+    rule = first, levels_of(part, part.length_unit, 0.0), True if by_length else None
+    with workers(2.0 * A.size * supports.size) as count:
+        spread_chunks(
+            lambda i, j: select_rows(A, problem.y, sets[i:j], scales[i:j], *rule, supports[i:j]), b, 4, count
+        )
+    return supports[:, p:]

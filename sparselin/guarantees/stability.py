@@ -8,21 +8,16 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels.many import select_rows
-from sparselin._kernels.screen import Levels
-from sparselin.greedy._single import SMALL
+from sparselin.greedy._single import certain_supports
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.linalg.gathered import is_dense
-from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
 from sparselin.validation import Columns, Rng, check_choice, check_count
 
 Method = Literal["omp", "ols", "lasso"]
-_LEAST, _MOST = 1e-100, 1e100  # squares of numbers in this range neither underflow nor overflow
 _AT_ONCE = 10**6  # the most indices of rows drawn at once
 
 
@@ -153,40 +148,13 @@ def stability_selection(
 
 
 def _orders(problem: Problem, halves: IndexArray, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the results of `_order` for each row of `halves` (b, m), the rows of a half.
-
-    For small dense data in float64, a compiled call finds the features of "omp" and "ols" on a half if all of
-    them are certain. `_order` finds the others.
-    """
-    p = problem.d - problem.n_features  # 1 with an intercept, whose column of ones comes first
-    orders = np.full((len(halves), p + k), -1)
-    if method != "lasso" and problem.dtype == np.float64 and is_dense(problem):
-        _select_certain(problem, halves, method, problem.with_ones(forced), orders)
+    """Return the results of `_order` (b, k) for each row of `halves` (b, m), the rows of a half."""
+    orders = np.full((len(halves), k), -1)
+    if method != "lasso":
+        orders = certain_supports(problem, halves, k, forced, method == "ols")
     for i in np.flatnonzero(orders[:, -1] < 0):
-        orders[i, p:] = _order(problem.of_rows(halves[i]), k, method, forced)
-    return orders[:, p:]
-
-
-def _select_certain(
-    problem: Problem, halves: IndexArray, method: str, forced: IndexArray, orders: IndexArray
-) -> None:
-    """Fill the rows of `orders` for the halves on which all features are certain."""
-    X, ones, scale = problem.design
-    sizes = np.abs(np.append(X, problem.y))
-    accurate = min(sizes[sizes > 0], default=1) > _LEAST and sizes.max() < _MOST
-    if not accurate or halves.shape[1] * problem.d > SMALL or orders.shape[1] > halves.shape[1]:
-        return
-    A, scales = X if ones is None else np.column_stack([X, ones]), np.ones((len(halves), problem.d))
-    if scale is not None:
-        scales[:, : X.shape[1]] = [problem.of_rows(rows).design.scale for rows in halves]
-    half = problem.of_rows(halves[0])
-    levels = Levels(half.rounding(0.0), half.unit, half.errors.power, 0.0, half.length_unit, 0.0)
-    data, rule = (np.ascontiguousarray(A), problem.y), (forced, levels, None if method == "omp" else True)
-    with workers(2.0 * A.size * orders.size) as count:
-        spread_chunks(
-            lambda i, j: select_rows(*data, halves[i:j], scales[i:j], *rule, orders[i:j]),
-            len(halves), 4, count,
-        )  # fmt: skip
+        orders[i] = _order(problem.of_rows(halves[i]), k, method, forced)
+    return orders
 
 
 def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:

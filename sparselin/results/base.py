@@ -199,7 +199,9 @@ class Named(Result):
     def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.name_of(int(j)) for j in J)
 
-    def _features(self, J: IndexArray, coef: Any = None, head: str = "name") -> tuple[Column, ...]:
+    def _features(
+        self, J: IndexArray, coef: FloatArray | None = None, head: str = "name"
+    ) -> tuple[Column, ...]:
         """Return the first columns of a table with a row for each feature of J, and with `coef` if given.
 
         head : the head of the column with the names.

@@ -100,7 +100,10 @@ class Gram:
 
 
 class SetFunction(Protocol):
-    """The interface of a set function f for the searches: f(S) depends on C_S, where C = XᵀX."""
+    """The interface of a set function f for the searches: f(S) depends on C_S, where C = XᵀX.
+
+    The searches take the error of f(S) as about eps·max(1, |f(S)|), so f should not be scaled far below 1.
+    """
 
     @property
     def submodular(self) -> bool: ...
