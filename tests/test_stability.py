@@ -87,6 +87,14 @@ def test_paths_and_shares_are_those_of_a_loop(method, forced, centred, scaled, r
         assert shown == sorted(shown)
 
 
+@pytest.mark.parametrize("method", ["omp", "ols"])
+def test_lengths_that_underflow_on_a_half(method):
+    X, y = design()
+    X[halves(41, 1, 0)[0][1], 3] *= 1e-170  # the second half
+    with pytest.raises(ValueError, match="column 3 of X has a norm whose square over- or underflows"):
+        sl.stability_selection(X, y, 5, method=method, pairs=1, rng=0)
+
+
 def test_lasso_features_count_from_their_first_entry():
     """Against scikit-learn's LARS, on paths that features leave, so that they have more segments than k."""
     X, y = design(60, 12, seed=3, rho=0.9)

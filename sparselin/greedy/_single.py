@@ -36,7 +36,7 @@ SMALL = 10**6  # the most entries of X for which single picks are as fast as blo
 LONGEST = 2**24
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
 _RUN = 64  # the most picks made in one call
-_LEAST, _MOST = 1e-100, 1e100  # the squares of numbers in this range neither underflow nor overflow
+_LEAST = 1e-100  # the square of a larger number does not underflow
 
 
 class ByRule:
@@ -224,7 +224,7 @@ def certain_supports(
         return supports[:, p:]
     A = np.ascontiguousarray(X if ones is None else np.column_stack([X, ones]))
     sizes = np.abs(np.append(A, problem.y))
-    if sizes[sizes > 0].min(initial=1.0) < _LEAST or sizes.max() > _MOST:
+    if sizes[sizes > 0].min(initial=1.0) < _LEAST:
         return supports[:, p:]
     scales, first, part = np.ones((b, problem.d)), problem.with_ones(forced), problem.of_rows(sets[0])
     if scale is not None:
