@@ -19,8 +19,12 @@ from threadpoolctl import threadpool_limits
 
 import sparselin as sl
 from sparselin.ensembles import gaussian
+from sparselin.estimators import OMPSelector
+from sparselin.greedy import generalized
+from sparselin.guarantees import sparse_eigenvalues
 from sparselin.parallel import threads
 from sparselin.parallel.processes import Lost, run_groups
+from sparselin.problem import takes_problem
 
 
 def blas_threads():
@@ -39,6 +43,29 @@ def test_the_number_of_blas_threads_is_put_back():
     assert blas_threads() == before
     with threadpool_limits(1), threads.workers(1e12) as count:
         assert count == 1
+
+
+@pytest.mark.parametrize(("n", "d", "limited"), [(96, 96, 0), (97, 96, 1), (1000, 1000, 1), (1001, 1000, 0)])
+def test_short_products_take_one_thread(n, d, limited):
+    """While another program keeps a core busy, each product in two threads waits for the other core."""
+    method, X, before = takes_problem(lambda X, y: blas_threads()), np.ones((n, d)), blas_threads()
+    assert method(X, X[:, 0]) == method(sl.Problem(X, X[:, 0])) == ([1] * len(before) if limited else before)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "call"),
+    [
+        (generalized, "refit", lambda X, y: sl.generalized_omp(X, y, 1, loss="logistic")),
+        (generalized, "refit", lambda X, y: OMPSelector(1, groups=range(100), loss="logistic").fit(X, y)),
+        (sparse_eigenvalues, "bound_below", lambda X, y: sl.sparse_eigenvalues(X, 2)),
+    ],
+)
+def test_likelihoods_and_eigenvalues_take_one_thread(module, name, call, monkeypatch, rng):
+    true, seen = getattr(module, name), set()
+    monkeypatch.setattr(module, name, lambda *a, **b: (seen.update(blas_threads()), true(*a, **b))[1])
+    X = rng.standard_normal((600, 100))
+    call(X, X[:, 0] + rng.standard_normal(600) > 0)
+    assert seen == {1}
 
 
 @pytest.mark.parametrize(("numbers", "expected"), [((2, 1, 2), 2), ((1, 1), 1), ((), 2)])

@@ -15,6 +15,7 @@ from sparselin.greedy._groups import weights_of_groups
 from sparselin.greedy._losses import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
 from sparselin.linalg.ties import Scores, ending, relative_margin
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import EPS, UNIT, stopping_level
@@ -117,8 +118,9 @@ def generalized_omp(
     >>> path.status.name, path.unfitted, len(path)
     ('NO_MINIMUM', (0,), 0)
     """
-    state = _GeneralizedState(X, y, loss, intercept, standardize, sample_weight)
-    path: GeneralizedPath = state.select(*state.problem.budget(k, forced), tol, callback)
+    with workers(math.inf):  # limits BLAS to one thread, because the products are short
+        state = _GeneralizedState(X, y, loss, intercept, standardize, sample_weight)
+        path: GeneralizedPath = state.select(*state.problem.budget(k, forced), tol, callback)
     return path
 
 
@@ -162,8 +164,9 @@ def generalized_group_omp(
     >>> path.order.tolist(), path.predict(X)[:, 0].round(3).tolist()
     ([0], [6.0, 6.0, 1.0, 1.0, 2.0])
     """
-    state = _GeneralizedState(X, y, loss, groups=groups, **data)
-    path: GroupPath = state.select(k, np.asarray(forced, np.intp), tol, callback)
+    with workers(math.inf):
+        state = _GeneralizedState(X, y, loss, groups=groups, **data)
+        path: GroupPath = state.select(k, np.asarray(forced, np.intp), tol, callback)
     return path
 
 

@@ -49,6 +49,7 @@ import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
 from sparselin.guarantees.coherence import columns_of, cumulative
+from sparselin.parallel.threads import limit_blas
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import EPS, product_error
@@ -122,21 +123,20 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     >>> spectrum.coherence, spectrum.babel.round(12)
     (0.8, array([0.8, 1.4]))
     """
-    k = check_count(k, "k", 1)
     X, eps = _design(X)
     n, d = X.shape
-    k = min(k, d)
+    k = min(check_count(k, "k", 1), d)
     node_limit = check_limit(node_limit, "node_limit", default_nodes(d, k))
     check_memory((d, d), np.float64, "The Gram matrix of X")
-    C = X.T @ X
-    C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
-    trace = float(np.sort(C.diagonal())[d - k :].sum())
-    unit = product_error(n, eps, d)
-    slack = unit * trace, unit * (trace + k * min(trace, float(np.linalg.norm(C))))
-    low = bound_below(C, k, slack[0], node_limit, known=0.0)
-    high = bound_below(-C, k, slack[1], node_limit)
-    smallest = _singular_bounds(X, low.support, eps)[0]
-    largest = _singular_bounds(X, high.support, eps)[1]
+    with limit_blas(X.size):
+        C = X.T @ X
+        C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
+        trace = float(np.sort(C.diagonal())[d - k :].sum())
+        unit = product_error(n, eps, d)
+        slack = unit * trace, unit * (trace + k * min(trace, float(np.linalg.norm(C))))
+        low = bound_below(C, k, slack[0], node_limit, known=0.0)
+        high = bound_below(-C, k, slack[1], node_limit)
+        (smallest, _), (_, largest) = (_singular_bounds(X, end.support, eps) for end in (low, high))
     least = Interval(max(0.0, min(low.lower, smallest)), smallest, low.method, rounding=8 * slack[0])
     most = Interval(largest, max(-high.lower, largest), high.method, rounding=8 * slack[1])
     babel = cumulative(X, k)

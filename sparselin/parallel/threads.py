@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import functools
 import itertools
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -128,6 +129,16 @@ def workers(flops: float) -> Iterator[int]:
                 for library, number in _usual:
                     library.set_num_threads(number)
                 _usual = []
+
+
+def limit_blas(size: float) -> contextlib.AbstractContextManager[object]:
+    """Limit BLAS to one thread in a `with` block if products of a matrix of `size` entries are short.
+
+    OpenBLAS divides the product of a vector with a matrix of more than 9216 entries among its threads. Up to
+    a million entries this saves little. But if another program keeps a core busy, each product waits for a
+    thread, and an iteration takes up to a hundred times as long.
+    """
+    return workers(math.inf) if 9216 < size <= 10**6 else contextlib.nullcontext()
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.parallel.threads import limit_blas
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.operators import is_operator
 from sparselin.problem.problem import Problem
@@ -58,7 +60,8 @@ def takes_problem(
         # refuses.
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
-        return function(X, *args, **kwargs)
+        with limit_blas(X.n * X.d if isinstance(X, Problem) else math.prod(getattr(X, "shape", ()))):
+            return function(X, *args, **kwargs)
 
     return wrapper
 
