@@ -14,8 +14,8 @@ def repository():
     """Return the names of the files of a checkout, also of new ones; of an sdist, of its files."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    found = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
-    return sorted(name for name in result.stdout.splitlines() or found if (ROOT / name).is_file())
+    found = result.stdout.splitlines() or (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*"))
+    return sorted(name for name in found if (ROOT / name).is_file())
 
 
 def blanks():
