@@ -250,12 +250,7 @@ def gradients_of_the_path(theta, curvature, best, eps, lam, B):
 
 
 @claim(
-    "LN-sec-4.3-path",
-    "sections 3.2 and 4.3, Algorithm 1",
-    "proof, exact",
-    EMPIRICAL,
-    cases=100,
-    ci_cases=10,
+    "LN-sec-4.3-path", "sections 3.2 and 4.3, Algorithm 1", "proof, exact", EMPIRICAL, cases=100, ci_cases=10
 )
 @mutants("gradients_of_the_path", "minimiser")
 def test_the_loop_cannot_end_before_the_slope_at_zero(check):

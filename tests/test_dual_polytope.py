@@ -139,8 +139,7 @@ def test_at_zero_it_is_the_residual_of_least_squares(rng):
     np.testing.assert_allclose(u, v - X @ np.linalg.lstsq(X, v, rcond=None)[0], atol=1e-13)
 
 
-def test_ill_conditioned_active_columns_meet_the_stated_error():
-    rng = np.random.default_rng(5)
+def test_ill_conditioned_active_columns_meet_the_stated_error(rng):
     base = rng.normal(size=(30, 1))
     X = base + 1e-6 * rng.normal(size=(30, 6))
     X /= np.linalg.norm(X, axis=0)

@@ -421,9 +421,8 @@ def test_more_contenders_than_are_compared(screened, monkeypatch, rng):
 
 
 @pytest.mark.parametrize(("count", "apart"), [(3, 1e-4), (10, 1e-5), (40, 1e-6), (40, 1e-8)])
-def test_runner_up_among_many_that_are_close(count, apart):
+def test_runner_up_among_many_that_are_close(count, apart, rng):
     """Columns within the bound of the copy: margins are those of float64."""
-    rng = np.random.default_rng(3)
     y = rng.normal(size=80)
     near = y[:, None] + apart * rng.normal(size=(80, count))
     X = np.hstack([0.1 * rng.normal(size=(80, 60)), near, near[:, :2] * 0.3])

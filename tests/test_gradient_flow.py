@@ -129,8 +129,7 @@ def test_times_and_values():
     assert sl.gradient_flow(X, [0.0, 0.0], restart=True).status == sl.Status.EXACT_FIT
 
 
-def test_intercept_scales_weights_and_float32():
-    rng = np.random.default_rng(4)
+def test_intercept_scales_weights_and_float32(rng):
     X, y, w = rng.standard_normal((20, 6)) + 3, rng.standard_normal(20), rng.integers(1, 4, 20)
     path = sl.gradient_flow(X, y, intercept=True, standardize=True, sample_weight=w)
     Z = np.repeat(X, w, axis=0)

@@ -319,8 +319,7 @@ def test_every_printed_digit_is_proved(rng):
 # Special cases and simulations
 
 
-def test_without_selection_the_tests_are_the_classical_ones():
-    rng = np.random.default_rng(3)
+def test_without_selection_the_tests_are_the_classical_ones(rng):
     X, y = np.column_stack([rng.standard_normal((20, 5)), np.ones(20)]), rng.standard_normal(20)
     M = X[:, [0, 1, 2, 5]]
     coef, error = np.linalg.pinv(M) @ y, np.sqrt(np.diag(np.linalg.inv(M.T @ M)))

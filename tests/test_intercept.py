@@ -135,9 +135,8 @@ def test_descent_and_guarantees_as_on_data_centred_and_scaled_by_hand(standardiz
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
-def test_picks_beside_an_intercept_are_proved(offset):
+def test_picks_beside_an_intercept_are_proved(offset, rng):
     """Columns of mean 10⁶: a certificate in rational arithmetic, of X with a column of ones."""
-    rng = np.random.default_rng(3)
     X, y = rng.integers(-9, 10, (20, 8)) + offset, rng.integers(-9, 10, 20) + 7 * offset
     for path in (sl.omp(X, y, 4, intercept=True), sl.sequential_lasso(X, y, 4, forced=[3], intercept=True)):
         certificate = sl.certify(X, y, path)
@@ -302,9 +301,8 @@ def test_what_enters_with_a_problem():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_eliminated_is_known_to_the_eps_that_it_claims(weighted):
+def test_what_is_eliminated_is_known_to_the_eps_that_it_claims(weighted, rng):
     """Against projections in fractions; with weights the rounding is that of columns ‖X_j‖/‖z_j‖ as long."""
-    rng = np.random.default_rng(7)
     X = rng.standard_normal((12, 5)) + 10.0 ** np.arange(5) * rng.choice([-1, 1], 5)
     y = rng.standard_normal(12) - 1e3
     weight = rng.uniform(0.2, 2, 12) if weighted else None

@@ -219,8 +219,7 @@ def test_long_and_short_columns():
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e4, 1e6, 1e8])
-def test_offsets_beside_an_unpenalised_intercept(offset):
-    rng = np.random.default_rng(5)
+def test_offsets_beside_an_unpenalised_intercept(offset, rng):
     Z = rng.normal(size=(40, 12))
     X = np.column_stack([np.ones(40), offset + Z])
     y = 1e3 + 3 * Z[:, 0] - 2 * Z[:, 5] + Z[:, 7] + 0.1 * rng.normal(size=40)

@@ -162,9 +162,8 @@ def test_a_callback_sees_each_step_and_may_stop(rng, method):
     assert path.support.tolist() == method(X, y, 3).support.tolist()
 
 
-def test_nearly_dependent_columns_keep_an_orthogonal_basis():
+def test_nearly_dependent_columns_keep_an_orthogonal_basis(rng):
     """κ = 1e10: the residual is still orthogonal to the selected columns to rounding."""
-    rng = np.random.default_rng(3)
     base = rng.normal(size=50)
     X = base[:, None] + 1e-10 * rng.normal(size=(50, 6))
     y = rng.normal(size=50)

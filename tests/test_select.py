@@ -219,8 +219,7 @@ def test_weights_count_as_repetitions(frame, tmp_path):
     assert cross_validation.summarize([fold, heavy_fold], 0).error == 2.5
 
 
-def test_noise_gets_no_features(tmp_path):
-    rng = np.random.default_rng(3)
+def test_noise_gets_no_features(tmp_path, rng):
     X = rng.standard_normal((80, 5))
     noise = pd.DataFrame(X, columns=list("abcde")).assign(y=rng.standard_normal(80))
     output, folder = run(tmp_path, noise)

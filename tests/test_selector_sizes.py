@@ -375,8 +375,7 @@ def test_tol_of_several_outputs():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("selector", [OMPSelector, OLSSelector])
 @pytest.mark.parametrize("tol", [0.0, 1e-17, 1e-3])
-def test_an_exact_fit_is_within_any_tolerance(selector, tol):
-    rng = np.random.default_rng(3)
+def test_an_exact_fit_is_within_any_tolerance(selector, tol, rng):
     Z = rng.integers(-3, 4, (12, 5)).astype(float)
     assert selector(tol=tol).fit(Z, Z[:, 1] - 2 * Z[:, 3]).k_ == 2
 

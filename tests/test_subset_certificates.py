@@ -118,9 +118,8 @@ def test_curvature_is_proved_only_where_it_is():
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-3, 1e3, 1e300, np.nan, np.inf])
-def test_a_wrong_cholesky_factor_proves_nothing(monkeypatch, factor):
+def test_a_wrong_cholesky_factor_proves_nothing(monkeypatch, factor, rng):
     """The factor is a guess: the check of it is exact."""
-    rng = np.random.default_rng(2)
     X = rng.standard_normal((12, 5))
     excess = fractions(np.full(5, 1.01 * np.linalg.eigvalsh(X.T @ X)[0]))
     exact = np.linalg.cholesky
@@ -133,8 +132,7 @@ def test_a_wrong_cholesky_factor_proves_nothing(monkeypatch, factor):
     assert not is_semidefinite(X, np.ones(12), excess, centred=False)
 
 
-def test_products_of_integers_are_exact():
-    rng = np.random.default_rng(3)
+def test_products_of_integers_are_exact(rng):
     X = rng.standard_normal((7, 6)) * 2.0 ** rng.integers(-60, 60, (7, 6))
     X[:, 1], X[2, 2], X[3, 2], X[0, 3], X[:, 4] = 0, 1e300, 1e-300, 5e-324, rng.integers(-3, 4, 7)
     integers = IntegerColumns(X)
@@ -147,8 +145,7 @@ def test_products_of_integers_are_exact():
         assert integers.correlate(np.array(u, object)).tolist() == [dot(column, u) for column in N]
 
 
-def test_a_semidefinite_system_is_solved_exactly():
-    rng = np.random.default_rng(4)
+def test_a_semidefinite_system_is_solved_exactly(rng):
     for _ in range(100):
         columns = rng.integers(-3, 4, (4, int(rng.integers(1, 6)))).tolist()
         A, x = gram(columns), rng.integers(-3, 4, 4).tolist()
@@ -232,8 +229,7 @@ def strange_certificates(valid):
     yield from (dataclasses.replace(valid, tree=(operation, *valid.tree)) for operation in STRANGE)
 
 
-def test_a_malformed_certificate_is_refused_with_a_sentence():
-    rng = np.random.default_rng(6)
+def test_a_malformed_certificate_is_refused_with_a_sentence(rng):
     for _ in range(6):
         task = random_task(rng)
         for certificate in strange_certificates(Producer(task, rng).certificate()):
