@@ -183,7 +183,7 @@ def test_only_one_module_writes_files_of_reports():
 @pytest.mark.parametrize("report", ["select"], indirect=True)
 @pytest.mark.parametrize("blocks", [0, 1, 4, 20, 40, 60, 100])
 def test_a_full_disk_leaves_the_report_and_one_message(blocks, report, tmp_path):
-    """Of one command, as all write by the same function."""
+    """One command stands for all, because all write by the same function."""
     import resource
 
     _, line, earlier, _ = report
