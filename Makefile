@@ -12,6 +12,8 @@ BIN    := $(VENV)/$(PROGRAMS)
 STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
+# Two processes; a file of tests stays in one of them as far as possible, so that its kernels are compiled once.
+PARALLEL := -n 2 --dist worksteal
 
 .PHONY: verify ledger guarantee diversity networks test slow test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
 	lock locked dist packaging release-check lint types check doctest install clean
@@ -45,13 +47,15 @@ test-minimum: $(STAMP)
 	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
 	    --editable '.[all]' --group test
-	$(VENV)-minimum/$(PROGRAMS)/pytest -q -n 2 --ignore tests/browser tests
+	$(VENV)-minimum/$(PROGRAMS)/pytest -q $(PARALLEL) --ignore tests/browser tests
 
-# Networks: these tests skip without PyTorch, which the rest does not need (pip install torch).
+# Networks: these tests skip without PyTorch, which the rest does not need (pip install torch). Two processes on two
+# cores have one thread each.
+neural: export OMP_NUM_THREADS = 1
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
-	$(BIN)/pytest -q -n 2 tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
-	$(BIN)/pytest -q --doctest-modules sparselin/neural proofs_checks/experiments/networks $(wildcard sparselin/estimators/network*.py) \
+	$(BIN)/pytest -q $(PARALLEL) tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
+	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/neural proofs_checks/experiments/networks $(wildcard sparselin/estimators/network*.py) \
 	    docs/guide/networks.md --doctest-glob='*.md'
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
@@ -141,14 +145,14 @@ types: $(STAMP)
 	$(BIN)/mypy --strict --no-warn-unused-ignores tests/typed_calls.py
 
 check: $(STAMP)
-	$(BIN)/pytest -q -n 2 -m "not slow" --ignore tests/browser tests proofs_checks
+	$(BIN)/pytest -q $(PARALLEL) -m "not slow" --ignore tests/browser tests proofs_checks
 
 # Notebooks, the gallery, the benchmark at a toy size, the proof assistant, and other tests of many seconds each.
 slow: $(STAMP)
-	$(BIN)/pytest -q -n 2 -m slow --ignore tests/browser tests proofs_checks
+	$(BIN)/pytest -q $(PARALLEL) -m slow --ignore tests/browser tests proofs_checks
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q -n 2 --doctest-modules sparselin proofs_checks/experiments README.md docs paper --doctest-glob='*.md'
+	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin proofs_checks/experiments README.md docs paper --doctest-glob='*.md'
 
 install: $(STAMP)
 
