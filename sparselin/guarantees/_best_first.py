@@ -35,7 +35,7 @@ _REPEATS = 3
 # Sets whose values differ by less than this times ½‖y‖² count as equal, unless a certificate is wanted.
 _MARGIN = 1e-10
 # With a bound that is lower than the value by more than this times ‖y‖² the result is not called optimal.
-_LOST = 1e-6
+_LOST = 1e-9
 # A decrease of the value by less than this times ½‖y‖² is not an improvement.
 _SLACK = 1e-12
 # The tree of a search with more vectors than this is not kept for a certificate.

@@ -191,7 +191,7 @@ def best_subset(sl, case):
     claim(found.lower_bound <= best.r**2 * (1 + 8 * exact.eps), f"{words}, lower_bound {found.lower_bound}")
     if not found.optimal:  # as was asked, where there is a limit
         return None if limit else UNDECIDED
-    most = best.r**2 + room + 1e-10 * number(square)
+    most = best.r**2 + room + (1e-9 if needs else 1e-10) * number(square)  # see `BestSubset.optimal`
     claim(exact.at(S).r ** 2 <= most, f"{words}, optimal {S}: {found.residual}")
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
