@@ -78,7 +78,7 @@ def test_the_conda_recipe_has_the_dependencies_of_the_package():
 
 
 def test_the_lock_file_satisfies_the_package_and_names_no_host():
-    """On each Python that it is for. The bill of materials lists packages of the lock."""
+    """The lock serves each Python that it is for. The bill of materials lists packages of the lock."""
     locked = Pylock.from_dict(tomllib.loads(text("pylock.toml")))
     locked.validate()
     extras = PROJECT["optional-dependencies"]
@@ -103,7 +103,7 @@ def test_the_lock_file_satisfies_the_package_and_names_no_host():
 
 
 def test_the_workflow_runs_targets_of_the_makefile_on_every_python():
-    """From the lowest Python of the package to the newest of Numba."""
+    """It runs from the lowest Python of the package to the newest of Numba."""
     workflow = text(".github/workflows/test.yml")
     targets = set(re.findall(r"^([\w-]+):", text("Makefile"), re.MULTILINE))
     called = set(" ".join(re.findall(r"(?m)(?:^ *|run: )(?:make|- target:) ([a-z -]+)", workflow)).split())

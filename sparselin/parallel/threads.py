@@ -136,7 +136,7 @@ def limit_blas(size: float) -> contextlib.AbstractContextManager[object]:
 
     OpenBLAS divides the product of a vector with a matrix of more than 9216 entries among its threads. Up to
     a million entries this saves little. But if another program keeps a core busy, each product waits for a
-    thread, and an iteration takes up to a hundred times as long.
+    thread, and an iteration may take a hundred times as long.
     """
     return workers(math.inf) if 9216 < size <= 10**6 else contextlib.nullcontext()
 

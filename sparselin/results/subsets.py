@@ -154,8 +154,8 @@ class BestSubset(SubsetResult):
     objective : ½‖y − X_S coef‖² + (ridge/2)‖coef‖²; without a ridge half of `residual`.
     lower_bound : a lower bound on ‖y − Xβ‖² + ridge·‖β‖², twice the objective, for all subsets of k features
         (or groups); at most 2·objective.
-    optimal : whether the search was completed, so that 2·objective and `lower_bound` agree to rounding: with
-        restrictions to 1e-9·‖y‖².
+    optimal : whether the search was completed, so that 2·objective and `lower_bound` agree to rounding. The
+        room for rounding is 1e-9·‖y‖² in the best-first search, else 1e-6·‖y‖² (see `best_subset`).
     nodes : the number of nodes of the search tree that were visited.
     certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None. Only the
         best-first search makes one (see `best_subset`).
