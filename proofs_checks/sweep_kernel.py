@@ -42,10 +42,10 @@ def sweep(X, Y, k, verdict):
         the library is not certain of k picks.
     """
     levels = Levels(_ROUNDING * math.sqrt(X.shape[1]), _ROUNDING, 1, 0.0, _ROUNDING, 0.0)
-    ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k + 1, np.intp)
+    ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k, np.intp)
     for b in range(len(X)):
         count = select(X[b], Y[b].copy(), ones, ones, none, levels, None, picks)
-        verdict[b] = check(X[b], Y[b], picks[:k], 1.0) if count == k else UNDECIDED
+        verdict[b] = check(X[b], Y[b], picks, 1.0) if count == k else UNDECIDED
 
 
 @kernel()

@@ -12,7 +12,7 @@ from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, S
 
 @inner()
 def select(A, r, scale, norms, forced, levels, by_length, picks):
-    """Fill `picks` (k + 1,) with features of OMP, or of OLS, while they are certain; return their number.
+    """Fill `picks` (k,) with features of OMP, or of OLS, while they are certain; return their number.
 
     A, scale : (n, d) in C order, and (d,); the columns of the design are scale_j·A_j. norms : their lengths.
     r : (n,) the response, which is replaced by the residual.
@@ -20,7 +20,7 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     levels : see `Levels`; its y_norm is replaced by ‖r‖, and picks end only at k.
     by_length : None for OMP, True for OLS.
     """
-    (n, d), k = A.shape, picks.size - 1
+    (n, d), k = A.shape, picks.size
     screen = ScreenedDesign(A, np.empty((n, d), np.int16), True, scale, np.empty(d), norms, np.empty(d))
     factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
     chosen = SelectedColumns(*factors, r, np.zeros(d, np.bool_))
@@ -32,11 +32,9 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
         bounds = SquareBounds(norms**2, norms**2)
         for j in range(d):
             chosen.out[j] = norms[j] == 0
-    steps, more = np.empty((k + 1, 4)), levels.floor > 0  # False; a literal would compile `extend` again
     for t in range(forced.size + 1):
-        last = t == forced.size
-        picks[t], stop = (-1, k + 1) if last else (forced[t], t + 2)
-        count = extend(screen, chosen, bounds, t, levels, picks[t:stop], steps[t:stop], more, last)
+        picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], np.empty((stop - t, 4)))
         if count == 0:
             break
     return t + count
@@ -53,7 +51,7 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
     forced, levels, by_length : see `select`.
     """
     (b, m), d = rows.shape, X.shape[1]
-    A, r, ones, picks = np.empty((m, d)), np.empty(m), np.ones(m), np.empty(supports.shape[1] + 1, np.intp)
+    A, r, ones, picks = np.empty((m, d)), np.empty(m), np.ones(m), np.empty(supports.shape[1], np.intp)
     squares, products, zeros = np.empty(d), np.empty(d), np.zeros(d)
     for s in range(b):
         for i in range(m):
@@ -62,4 +60,4 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
         moments_by_rows(A, ones, ones, zeros, squares, products, 0, d)
         norms = np.sqrt(squares) * scales[s]
         if select(A, r, scales[s], norms, forced, levels, by_length, picks) == supports.shape[1]:
-            copy(picks[:-1], supports[s])
+            copy(picks, supports[s])

@@ -24,12 +24,24 @@ def _raise(tops, x):
 
 
 @inner(**_FINITE)
-def _largest(x):
-    """Return max|x_i|."""
-    top = 0.0
-    for i in range(x.size):
-        top = max(top, abs(x[i]))
-    return top
+def _top(x):
+    """Return the largest entry of x, or 0 if no entry is positive. One maximum would wait for the last."""
+    a = b = c = e = 0.0
+    m = x.size - x.size % 4
+    for i in range(0, m, 4):
+        a, b, c, e = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(e, x[i + 3])
+    for i in range(m, x.size):
+        a = max(a, x[i])
+    return max(max(a, b), max(c, e))
+
+
+@inner(**_FINITE)
+def _largest(x, tops):
+    """Return max|x_i|; `tops` is workspace."""
+    tops[:] = 0
+    for i in range(0, x.size, tops.size):
+        _raise(tops, x[i : i + tops.size])
+    return _top(tops)
 
 
 @inner(**ONCE)
@@ -52,12 +64,12 @@ def _copy(X, by_rows, copy, unit, start, stop):
     X is (n, d) if `by_rows`, otherwise transposed, (d, n). Both are in C order.
     """
     n, width = copy.shape[0], _STRIP if by_rows else _TILE
-    tops, inverse = np.empty(width), np.empty(width)
+    tops, inverse, line = np.empty(width), np.empty(width), np.empty(n, np.int16)
     for left in range(start, stop, width):
         right = min(left + width, stop)
         m = right - left
         for j in range(m):
-            tops[j] = 0.0 if by_rows else _largest(X[left + j])
+            tops[j] = 0.0 if by_rows else _largest(X[left + j], inverse)
         if by_rows:
             for i in range(n):
                 _raise(tops[:m], X[i, left:right])
@@ -69,8 +81,10 @@ def _copy(X, by_rows, copy, unit, start, stop):
                 _round(X[i, left:right], inverse, copy[i, left:right])
         else:
             for j in range(m):
+                for i in range(n):  # apart from the next loop, so that the compiler vectorises this one
+                    line[i] = _integer(X[left + j, i] * inverse[j])
                 for i in range(n):
-                    copy[i, left + j] = _integer(X[left + j, i] * inverse[j])
+                    copy[i, left + j] = line[i]
 
 
 @inner(fastmath={"contract"})
@@ -200,15 +214,6 @@ class SquareBounds(NamedTuple):
 
     least: NDArray[np.floating]
     most: NDArray[np.floating]
-
-
-@inner(**_FINITE)
-def _top(x):
-    """Return the largest entry of x, or 0 if no entry is positive."""
-    top = 0.0
-    for j in range(x.size):
-        top = max(top, x[j])
-    return top
 
 
 @inner(**ONCE)
@@ -341,23 +346,21 @@ def certain_pick(screen, z, chosen, t, levels):
 
 
 @kernel(**NUMPY)
-def extend(screen, chosen, squares, t, levels, picks, steps, more, copy):
-    """Add picks to t selected columns while they are certain, at most picks.size − 1.
+def extend(screen, chosen, squares, t, seen, levels, picks, steps):
+    """Add picks to t selected columns while they are certain, at most picks.size.
 
     squares : `SquareBounds` for OLS, None for OMP.
-    picks : picks[0] is the first pick, or −1 if it is to be searched. The function fills in the picks that
-        follow; the last one is the pick that would follow, or −1 if it is not certain or not needed.
-    steps : row s has λ* and the margin of pick s, ⟨q, r⟩ for the column q of Q that it adds, and ‖r‖
-        afterwards. λ* and the margin of picks[0] must be known if it is.
-    more : whether the pick that follows the last one is searched.
-    copy : whether the 16-bit copy is to be made, which is needed before the first search.
+    seen : the number of columns of Q that `squares` allows for, or −1 if the 16-bit copy is yet to be made.
+    picks : −1 for each pick that is to be searched. The function fills them in until one is not certain.
+    steps : row s has λ* and the margin of pick s, if it was searched; ⟨q, r⟩ for the column q of Q that the
+        pick adds; and ‖r‖ afterwards.
 
-    Returns the number of columns added. Picks end if a column is in the span of the columns before it, or if
-    ‖r‖ is at most `levels.floor`.
+    Returns the number of columns added, and the new `seen`. Picks end if a column is in the span of the
+    columns before it, or if ‖r‖ is at most `levels.floor`.
     """
-    Qt, R, r, seen = chosen.Qt, chosen.R, chosen.r, t
+    Qt, R, r = chosen.Qt, chosen.R, chosen.r
     x, z = np.empty(r.size, np.float32), np.empty(screen.unit.size, np.float32)
-    if copy:
+    if seen < 0:
         seen = 0
         _fill(screen, 0, z.size)
     for s in range(picks.size):
@@ -371,20 +374,19 @@ def extend(screen, chosen, squares, t, levels, picks, steps, more, copy):
                 _products(screen.copy, x, z, 0, z.size)
                 picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, chosen, squares, t + s, levels)
         j = picks[s]
-        if j < 0 or s == picks.size - 1 or t + s == r.size:
-            return s
+        if j < 0 or t + s == r.size:
+            return s, seen
         q = Qt[t + s]
         _read(screen, j, q)
         chosen.norms[t + s] = screen.norms[j]
         orthogonalize(Qt, R, chosen.norms, t + s)
         square = inverse_column_norm(R, chosen.norms, t + s)
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
-            return s
+            return s, seen
         chosen.inverse[t + s], chosen.out[j] = square, True
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))
-        picks[s + 1] = -1
-        if steps[s, 3] <= levels.floor or not (more or s + 2 < picks.size):
-            return s + 1
-    return picks.size - 1
+        if steps[s, 3] <= levels.floor:
+            return s + 1, seen
+    return picks.size, seen

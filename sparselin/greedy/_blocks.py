@@ -166,13 +166,16 @@ class Blocks(ByRule):
     def _certain(self, feature: int, lam_star: float, margin: float) -> Pick:
         return Pick.certain(feature, lam_star, margin, self.with_active)
 
-    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
+        pick = pick or self._next
+        if pick is None:
+            return None
         qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
         scale = None if lengths is None else lengths.scale
         J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
         p = qr.extend(J.tolist(), rows_of_columns(self.problem.design, J, self.count))
         if p == 0:
-            self.c[pick.feature] = 0
+            self.selection.exclude(pick.feature)
             if lengths is not None:
                 lengths.exclude(pick.feature)
             self._next = self._search()

@@ -59,15 +59,16 @@ class Pursuit:
         if self._worth_screening() and not self._scheme.efficient:
             del self._scheme  # free its memory first
             self._scheme = self._screen()
-        pick = self._scheme.certain_pick() or self._method.rule(selection)
-        if isinstance(pick, Status):
-            return pick
-        if pick.feature in selection.excluded:
-            return Status.BEYOND_PRECISION
         before = None if self._audit is None else selection.correlations().copy()
-        added = self._scheme.extend(pick, self._floor, limit)
-        if not added.picks:
-            selection.exclude(pick.feature)
+        added = self._scheme.extend(None, self._floor, limit)
+        if added is None:
+            pick = self._method.rule(selection)
+            if isinstance(pick, Status):
+                return pick
+            if pick.feature in selection.excluded:
+                return Status.BEYOND_PRECISION
+            added = self._scheme.extend(pick, self._floor, limit)
+        if added is None or not added.picks:
             return None
         selection.record(added)
         if self._audit is not None and before is not None:

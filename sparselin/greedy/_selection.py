@@ -269,7 +269,7 @@ def floor_of(data: Problem, total_norm: float, tol: float | None, residual: floa
     """
     level = -1.0 if tol is None else check_tolerance(tol) * total_norm
     level = level if residual is None else max(level, check_level(residual, "residual"))
-    return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
+    return float(stopping_level(level, data.y_norm, data.unit, data.length_unit)) if level >= 0 else -1.0
 
 
 class Double:

@@ -46,8 +46,6 @@ class ByRule:
     are certain: rounding errors allow no other column the largest score.
     """
 
-    _next: Pick | None = None
-
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
 
@@ -56,17 +54,19 @@ class ByRule:
         """Return whether this scheme has been fast enough so far to be used again."""
         return True
 
-    def certain_pick(self) -> Pick | None:
-        """Return the next pick, or None if rounding errors allow another column the largest score."""
-        return self._next
-
-    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        Features stop being added once ‖r‖ ≤ floor, where r is the residual. If `pick` is in the span of the
-        selected columns, nothing is added.
+        If `pick` is None, the first pick must be certain too; if it is not, None is returned. Features stop
+        being added once ‖r‖ ≤ floor, where r is the residual. If the first pick is in the span of the
+        selected columns, it is excluded, and nothing is added.
         """
-        return self.selection.append(pick)
+        if pick is None:
+            return None
+        added = self.selection.append(pick)
+        if not added.picks:
+            self.selection.exclude(pick.feature)
+        return added
 
     def products(self, t: int) -> FloatArray:
         """Return QᵀX (p, d) for the last p columns of Q, from column t on.
@@ -90,46 +90,43 @@ class Screened(ByRule):
         super().__init__(selection)
         problem, qr = selection.problem, selection.qr
         self._k, self._count, self._with_active, self._at_once = k, count, with_active, at_once
+        self._seen = -1  # see the kernel `extend`
         qr.reserve(min(k, problem.n))
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        columns = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out)
-        self._chosen, self._squares = columns, None
+        self._chosen = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out)
+        self._squares = None
         if by_length:
             squares = problem.column_norms[: len(out)] ** 2
             self._squares = kernels.SquareBounds(squares, squares.copy())
             out[squares == 0] = True
         if not at_once:
             self._screen.fill()
-        feature, lam_star, margin = self._search(self._levels(-1.0), copy=True)
-        self._next = Pick.certain(feature, lam_star, margin, with_active) if feature >= 0 else None
+            self._seen = 0
 
-    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
-        qr, chosen, at_once, levels = self.selection.qr, self._chosen, self._at_once, self._levels(floor)
-        left = self._k - len(self.selection.trail.picks)
-        m, s = min(limit, left, _RUN), 0
-        picks, steps = np.empty(m + 1, np.intp), np.empty((m + 1, 4))
-        picks[0], stop = pick.feature, m if at_once else 1
-        while True:
-            here, more = slice(s, stop + 1), at_once and m < left
-            count = self._grow(levels, picks[here], steps[here], more)
-            qr.index += picks[s : s + count].tolist()
-            s += count
-            if s < stop or at_once or s == left or steps[s - 1, 3] <= floor:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
+        selection, chosen, at_once = self.selection, self._chosen, self._at_once
+        levels = levels_of(selection.problem, selection.qr.unit, floor)
+        m, s = min(limit, self._k - len(selection.trail.picks), _RUN), 0
+        picks, steps = np.full(m, -1), np.empty((m, 4))
+        picks[0] = -1 if pick is None else pick.feature
+        if at_once:
+            s = self._grow(levels, picks, steps)
+        while not at_once and s < m and (s == 0 or steps[s - 1, 3] > floor):
+            if picks[s] < 0:
+                picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
+            if picks[s] < 0 or not self._grow(levels, picks[s : s + 1], steps[s : s + 1]):
                 break
-            picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
-            if s == m or picks[s] < 0:
-                break
-            stop = s + 1
+            s += 1
+        J, (lam, margin, projections, norms) = picks[:s].tolist(), steps[:s].T.tolist()
         if s == 0:
-            chosen.out[pick.feature] = True
-            picks[0], steps[0, 0], steps[0, 1] = self._search(levels)
-        lam, margin, projections, norms = steps[: s + 1].T.tolist()
-        J = picks[: s + 1].tolist()
+            if picks[0] < 0:
+                return None
+            chosen.out[picks[0]] = True
+            selection.exclude(int(picks[0]))
         found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
-        self._next = found.pop() if J[s] >= 0 else None
-        return AddedPicks([pick, *found[1:s]][:s], projections[:s], norms[:s], chosen.r.copy())
+        return AddedPicks([pick, *found[1:]] if pick and s else found, projections, norms, chosen.r.copy())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -137,31 +134,21 @@ class Screened(ByRule):
         correlate_rows(self.selection.problem, rows, W, self._count)
         return W
 
-    def _levels(self, floor: float) -> kernels.Levels:
-        return levels_of(self.selection.problem, self.selection.qr.unit, floor)
-
-    def _grow(
-        self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray, more: bool, copy: bool = False
-    ) -> int:
+    def _grow(self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
-        data, t = self._screen.data, self.selection.qr.size
-        return int(kernels.extend(data, self._chosen, self._squares, t, levels, picks, steps, more, copy))
+        index, data = self.selection.qr.index, (self._screen.data, self._chosen, self._squares)
+        count, self._seen = kernels.extend(*data, len(index), self._seen, levels, picks, steps)
+        index += picks[:count].tolist()
+        return int(count)
 
-    def _search(self, levels: kernels.Levels, copy: bool = False) -> tuple[int, float, float]:
-        """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin.
-
-        copy : see the kernel `extend`.
-        """
-        if self._at_once:
-            picks, steps = np.full(1, -1), np.empty((1, 4))
-            self._grow(levels, picks, steps, True, copy)
-            return int(picks[0]), float(steps[0, 0]), float(steps[0, 1])
+    def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
+        """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin."""
         r, data, t = self._chosen.r, self._screen.data, self.selection.qr.size
         length = math.sqrt(r @ r)
         if length == 0:
             return -1, 0.0, 0.0
-        z = self._screen.scores(r / length)
-        found: tuple[int, float, float] = kernels.certain_pick(data, z, self._chosen, t, levels)
+        scores = self._screen.scores(r / length)
+        found: tuple[int, float, float] = kernels.certain_pick(data, scores, self._chosen, t, levels)
         return found
 
 
