@@ -422,14 +422,14 @@ def spectral_forward(sl, case):
     options |= {"regularizer": f, "nu": nu, "forced": case.forced}
     found = call(case, sl.forward_regression, X, y, k, **options)
     S = found.support.tolist()
-    slack = off + max((exact.at(S[:t]).off for t in range(len(S) + 1)), default=0)
+    slack = off + max(exact.at((*exact.base, *S[:t])).off for t in range(len(S) + 1))
     near(found.value, g(S), slack, f"g({S})")
     for t in range(len(case.forced), len(S)):
         values = {
             j: g([*S[:t], j]) for j in range(exact.d) if j not in (*exact.base, *S[:t]) and exact.square[j]
         }
         best = max(values, key=values.get)
-        claim(values[S[t]] >= values[best] - 4 * slack - 4 * exact.at([*S[:t], best]).off,
+        claim(values[S[t]] >= values[best] - 4 * slack - 4 * exact.at([*exact.base, *S[:t], best]).off,
               f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
 
 
