@@ -441,6 +441,7 @@ def test_what_the_factorisation_refuses_is_barred():
     chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
     assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
     assert (chosen.trail.support, chosen.excluded) == ([7], [7, 9])
+    assert np.flatnonzero(scheme._chosen.out).tolist() == [7, 9]
     assert scheme.extend(None, -1.0, 1).picks[0].feature not in (7, 9)
 
 
