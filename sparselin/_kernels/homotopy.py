@@ -264,7 +264,7 @@ def any_above(p, residual, order, norms, bound):
 
 
 @inner(**VECTORIZED)
-def examine(columns, place, work):
+def examine(columns, place, work, unit):
     """Fill `work` at a point: w, c, b, the errors of c, the residual c_P − λs, and the correction of β.
 
     `Work` defines these quantities. Returns three numbers: ‖y‖ + Σ‖X_j‖|β_j|; the squared norm of the change
@@ -288,14 +288,14 @@ def examine(columns, place, work):
         residual[k] = c[j] - lam * sign[k]
         c[j] = b[j] = 0
     shift = 0.0
-    if any_above(p, residual, order, norms, columns.unit * size):
+    if any_above(p, residual, order, norms, unit * size):
         solve(place.L, p, residual, extra)
         for k in range(p):
             shift += residual[k] * extra[k]
     else:
         for k in range(p):
             extra[k] = 0
-    bound = columns.unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
+    bound = unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
     for j in range(error.size):
         error[j] = norms[j] * bound
     for k in range(p):
@@ -399,24 +399,6 @@ def correct(place, extra):
 
 
 @inner(**VECTORIZED)
-def is_unbalanced(columns, place, bound):
-    """Return whether c = c0 − Hβ differs from λs by more than bound·‖X_j‖ on P.
-
-    P are the columns with nonzero coefficients, and s their signs.
-    """
-    p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
-    H, c0, norms = columns.H, columns.c0, columns.norms
-    off = False
-    for k in range(p):
-        row = H[order[k]]
-        total = c0[order[k]] - lam * sign[k]
-        for l in range(p):
-            total -= row[order[l]] * beta[l]
-        off |= abs(total) > bound * norms[order[k]]
-    return off
-
-
-@inner(**VECTORIZED)
 def accept(place, reached):
     """Copy an accepted point, except its Cholesky factor L, to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
@@ -488,15 +470,15 @@ def follow(columns, reached, until, trail):
     passed, event, ended = -1, 0, False
     below, entering, leaving = until.lam_min, -1, -1
     while True:
-        size, shift, bound = examine(columns, place, work)
+        size, shift, bound = examine(columns, place, work, columns.unit)
         certain = shift <= (_CORRECTED * size) ** 2
+        correct(place, work.extra)
+        if shift > 0 and certain:  # after a truncated or inaccurate correction β is not on the path
+            size, shift, bound = examine(columns, place, work, 4 * columns.unit)
+            certain = shift == 0
         certain = certain and count_violations(place.lam[0], columns.below, work.c, work.error) == 0
         if certain and not ended:
             below, entering, leaving, certain = next_event(columns, place, work, bound, until.lam_min)
-        if certain:
-            correct(place, work.extra)
-            # after a truncated or inaccurate correction β is not on the path
-            certain = not (shift > 0 and is_unbalanced(columns, place, 4 * columns.unit * size))
         if not certain:
             return DECLINED, max(passed, 0)
         accept(place, reached)
