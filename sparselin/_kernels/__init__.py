@@ -36,14 +36,18 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
+# Division by zero gives inf or NaN: code that raises an error would take the compiler a tenth of its time.
+_ALL = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+
+
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function by `numba.njit`, with a cache on disk if a folder for it is writable."""
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:
-            compiled = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
+            compiled = numba.njit(cache=True, **_ALL, **options)(function)
         except RuntimeError:  # Numba: "no locator available": neither __pycache__ nor a user's cache
-            return numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+            return numba.njit(**_ALL, **options)(function)
         if not numba.config.DISABLE_JIT:
             file = compiled._cache._cache_file
             sources = _digest(Path(__file__)), _digest(Path(function.__code__.co_filename))
@@ -60,15 +64,12 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     wrapper would take half of the time of compilation. A call from Python would end the process
     (`tests/test_warm_up.py`).
     """
-    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(nogil=True, **wrappers, **options)
+    return numba.njit(no_cpython_wrapper=True, **_ALL, **options)
 
 
 # Sums may be reassociated (SIMD) and products contracted (FMA); NaN, inf and signed zeros stay exact. A loop
 # that sums must not store: LLVM would vectorise it only if the arrays are far apart in memory, so the order
 # of the sum would depend on the places of the arrays.
 VECTORIZED = {"fastmath": {"reassoc", "contract"}}
-# Division by zero gives inf or NaN, and needs no code that raises an error.
-NUMPY = {"error_model": "numpy"}
 # For a function that is called in one place: it is compiled as a part of its caller, and not first by itself.
-ONCE = {**NUMPY, "inline": "always"}
+ONCE = {"inline": "always"}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span
 from sparselin._kernels.linear_algebra import copy, dot, insert, project
 
@@ -124,7 +124,7 @@ def empty_stack(levels: int, d: int) -> Stack:
     return Stack(G, rows, features, *np.zeros((2, levels)), *np.zeros((3, levels), np.intp))
 
 
-@inner(**NUMPY)
+@inner()
 def frame_at(stack, level):
     """Return the `Frame` of one level of a stack."""
     rows = stack.rows[level]
@@ -133,7 +133,7 @@ def frame_at(stack, level):
     )  # fmt: skip
 
 
-@kernel(**NUMPY)
+@kernel()
 def search(stack, state, stop):
     """Search until `stop` nodes are visited or the function `renew` is needed.
 
@@ -160,7 +160,7 @@ def search(stack, state, stop):
     return counters[DEPTH] < 0 and counters[UNCLEAR] == 0
 
 
-@kernel(**NUMPY)
+@kernel()
 def renew(data, stack, state):
     """Do the projections for which `search` stopped: compare the unclear sets, and fill the last level.
 
@@ -185,7 +185,7 @@ def renew(data, stack, state):
     return True
 
 
-@inner(**NUMPY)
+@inner()
 def _project(data, state, size):
     """Compare the first `size` features of `state.inside` with the best set, by projection."""
     square, moved = remainder(data, state.inside[:size])
@@ -193,7 +193,7 @@ def _project(data, state, size):
     _note(state, size, square)
 
 
-@kernel(**NUMPY)
+@kernel()
 def compare(data, state, sets):
     """Compare sets (m, size) with the best set by projection; return a mask of the sets that are left open.
 
@@ -260,7 +260,7 @@ def _branch(stack, state, level, base):
             break
 
 
-@inner(**NUMPY)
+@inner()
 def _swap(frame, F, i, j):
     """Exchange the positions of the candidates i and j of a frame."""
     if i == j:
@@ -275,7 +275,7 @@ def _swap(frame, F, i, j):
     index[i], index[j] = index[j], index[i]
 
 
-@inner(**NUMPY)
+@inner()
 def _drop(frame, F, limit):
     """Remove the candidates with v_j ≤ limit and keep the order of the others; return how many are left."""
     G, kept = frame.G, 0
@@ -317,7 +317,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _bound_error(frame, F, m) - _ERROR)
 
 
-@inner(**NUMPY)
+@inner()
 def _descend(frame, F, m, square, target):
     """Improve beta by coordinate descent, and fill v; return square − βᵀMβ, M = G − diag(D).
 
@@ -369,7 +369,7 @@ def _bound_error(frame, F, m):
     return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(frame.v, F, m)[0]) + turned))
 
 
-@inner(**NUMPY)
+@inner()
 def _sweep(frame, q, F, lam):
     """Update each β_j once, to decrease βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), and q = Mβ.
 
@@ -399,7 +399,7 @@ def _sweep(frame, q, F, lam):
             beta[j] = new
 
 
-@inner(**NUMPY)
+@inner()
 def _threshold(frame, q, square, F, m):
     """Return λ = τ² with Σ min(1, w_j/τ) = m for w = √D|β|, and the primal value.
 
@@ -432,7 +432,7 @@ def _threshold(frame, q, square, F, m):
     return tau * tau, value + total * tau
 
 
-@inner(**NUMPY)
+@inner()
 def _largest(v, F, m):
     """Return the sum of the m largest entries of v[:F], the m-th largest, and the next largest.
 
@@ -449,7 +449,7 @@ def _largest(v, F, m):
     return total, top[m - 1], top[m]
 
 
-@inner(**NUMPY)
+@inner()
 def _top(v, F, m):
     """Return the m + 1 largest entries of v[:F] in decreasing order. Missing or negative ones count as 0."""
     top = np.zeros(m + 1)
@@ -474,7 +474,7 @@ def _include(stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@inner(**NUMPY)
+@inner()
 def _eliminate(stack, level):
     """Project the candidates and y off the candidate at position |F|, and write them into level + 1.
 
@@ -502,7 +502,7 @@ def _eliminate(stack, level):
     return stale
 
 
-@inner(**NUMPY)
+@inner()
 def _note(state, size, square):
     """Record the first `size` features of `state.inside` as the best set, if it is better by at least SLACK.
 
@@ -515,7 +515,7 @@ def _note(state, size, square):
         state.counters[MOVES] += 1
 
 
-@inner(**NUMPY)
+@inner()
 def is_outside(data, basis, square, size, x):
     """Return whether the column x is certainly outside the span of `basis`.
 
@@ -529,7 +529,7 @@ def is_outside(data, basis, square, size, x):
     return outside > 0
 
 
-@inner(**NUMPY)
+@inner()
 def squared_size(data, basis, z, x):
     """Return the squared size s(x)² = own_x² + Σ (own_i·b_i)², which measures the error of the projected z.
 
@@ -549,7 +549,7 @@ def squared_size(data, basis, z, x):
     return total
 
 
-@inner(**NUMPY)
+@inner()
 def basis_of(data, inside):
     """Return the `SubsetBasis` of the columns `inside`."""
     X, t = data.X, len(inside)
@@ -584,7 +584,7 @@ def basis_of(data, inside):
     return SubsetBasis(Q, T, inside, members[:p])
 
 
-@kernel(**NUMPY)
+@kernel()
 def project_all(data, forced):
     """Project the columns and y off the forced columns, in place, and fill `own`, the errors of the results.
 
@@ -612,7 +612,7 @@ def project_all(data, forced):
     return basis.members
 
 
-@inner(**NUMPY)
+@inner()
 def square_error(square, size, unit):
     """Return a bound on the rounding error of ‖r‖² = square, given the squared size s(y)² = size."""
     if unit.power == 2:
@@ -659,7 +659,7 @@ def measure(data, stack, t, inside):
     stack.size[t] = kept
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _cholesky(C, shift, share, L, F):
     """Compute the Cholesky factor L of C − share·diag(shift), for the first F rows.
 
@@ -683,7 +683,7 @@ def _cholesky(C, shift, share, L, F):
     return True
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _inverse_diagonal(L, h, F):
     """Fill h with the diagonal of (LLᵀ)⁻¹, which holds the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
@@ -727,7 +727,7 @@ def convexify(stack, level):
             stack.kind[level] = CONVEX
 
 
-@inner(**NUMPY)
+@inner()
 def _share(C, h, L, F):
     """Return a large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹).
 
@@ -809,7 +809,7 @@ def _scan(stack, state, level):
     _try(stack, state, level, level, stack.square[level])
 
 
-@inner(**NUMPY)
+@inner()
 def _try(stack, state, level, size, square):
     """Compare all sets that add one candidate to the first `size` features inside, or two if m allows it.
 
@@ -862,7 +862,7 @@ def _pairs(state, G, index, F, size, square):
                     _doubt(state, size, index[j], index[l])
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _better(row, u, c, p, w, j, needed):
     """Return the number of l < j for which the pair (l, j) may reduce ‖r‖² by more than `needed`.
 
@@ -878,7 +878,7 @@ def _better(row, u, c, p, w, j, needed):
     return hits
 
 
-@inner(**NUMPY)
+@inner()
 def _doubt(state, size, a, b):
     """Note that the set of a, b and the first `size` features inside must be compared by projection.
 
@@ -889,7 +889,7 @@ def _doubt(state, size, a, b):
     counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
 
 
-@kernel(**NUMPY)
+@kernel()
 def remainder(data, inside):
     """Return ‖P_I^⊥y‖² for I = `inside`, computed by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)

@@ -3,6 +3,8 @@
 A point is x = (w, θ) (2m,). We write s = s(w) for the mask, β = s∘θ, r = y − Xβ and g = Xᵀr. A normalised
 mask does not depend on the scale of w: then λ_w = 0, and ‖w‖ is constant. The ℓ₁ masks are even in w, and the
 descent keeps w ≥ 0.
+
+Division by zero gives inf or NaN, which fails every comparison below.
 """
 
 import math
@@ -19,9 +21,6 @@ LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 # The ways in which a descent can end.
 CERTIFIED, AT_FLOOR, AT_LIMIT, STALLED = range(4)
 
-# Division by zero raises no error. It gives inf or NaN, which fails every comparison below.
-_OPTIONS = {"error_model": "numpy", **VECTORIZED}
-
 _MEMORY = 10  # the number of last values with which the line search compares
 _SHORT = 5  # the number of short steps from which the step length is chosen
 _TRIALS = 40  # the most steps that the line search tries
@@ -37,7 +36,7 @@ class DescentObjective(NamedTuple):
     lam: NDArray[np.float64]  # (λ_w, λ_θ)
 
 
-@inner(**_OPTIONS)
+@inner(**VECTORIZED)
 def combine(rows, weights, out):
     """Compute out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
@@ -51,7 +50,7 @@ def combine(rows, weights, out):
             out[j] += weights[i] * rows[i, j]
 
 
-@kernel(**_OPTIONS)
+@kernel(**VECTORIZED)
 def mask(form, w, s):
     """Compute the mask s = s(w) of the given form."""
     top, total = w[0], 0.0
@@ -70,7 +69,7 @@ def mask(form, w, s):
             s[j] /= total
 
 
-@inner(**_OPTIONS)
+@inner(**VECTORIZED)
 def mask_pullback(form, w, s, h):
     """Replace h by (∂s/∂w)ᵀh, for the mask s = s(w).
 
@@ -91,7 +90,7 @@ def mask_pullback(form, w, s, h):
             h[j] *= s[j]
 
 
-@kernel(**_OPTIONS)
+@kernel(**VECTORIZED)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
     """Return F − ½‖y‖² at x = (w, θ), where F is the objective; also compute s, β and r.
 
@@ -113,7 +112,7 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
     return value
 
 
-@kernel(**_OPTIONS)
+@kernel(**VECTORIZED)
 def differentiate(form, X, lam, x, s, r, g, slope):
     """Compute the gradient of the objective F at x = (w, θ); fill g = Xᵀr, given s = s(w), r = y − X(s∘θ).
 
@@ -132,7 +131,7 @@ def differentiate(form, X, lam, x, s, r, g, slope):
             slope[j] = min(slope[j], x[j])
 
 
-@kernel(**_OPTIONS)
+@kernel(**VECTORIZED)
 def lasso_error(lam, x, beta, r, g):
     """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
@@ -155,7 +154,7 @@ def lasso_error(lam, x, beta, r, g):
     return error
 
 
-@inner(**_OPTIONS)
+@inner(**VECTORIZED)
 def move(form, x, slope, alpha, out):
     """Take a gradient step on the objective F from x: out = x − α∇F, moved back to the domain of the mask.
 
@@ -179,7 +178,7 @@ def move(form, x, slope, alpha, out):
     return length
 
 
-@inner(**_OPTIONS)
+@inner(**VECTORIZED)
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
@@ -216,7 +215,7 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
     return least
 
 
-@kernel(**_OPTIONS)
+@kernel(**VECTORIZED)
 def descend(objective, start, tol, floor, max_iter):
     """Run gradient descent on the objective F(w, θ) from `start`; s(w) is the mask.
 

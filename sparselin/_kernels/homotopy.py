@@ -12,9 +12,9 @@ place of |c_j|. Both are max(c_j, below·c_j) where this maximum is positive: `b
 for c_j.
 
 Every point on the way is checked: c is recomputed from β and must satisfy the KKT conditions to rounding, and
-β is corrected by the solution for the residual c_P − λs. So rounding errors do not accumulate. The squared
-condition number of H affects only w. Through w it affects the length of a step, and the next check corrects
-this error.
+β is corrected by the solution for the residual c_P − λs. If a correction was needed, the point is checked
+again. So rounding errors do not accumulate. The squared condition number of H affects only w. Through w it
+affects the length of a step, and the next check corrects this error.
 
 The caller must decide everything that rounding leaves undecided: ties, nearly dependent columns, and a λ that
 is not large compared with the errors of c.
@@ -267,9 +267,9 @@ def any_above(p, residual, order, norms, bound):
 def examine(columns, place, work, unit):
     """Fill `work` at a point: w, c, b, the errors of c, the residual c_P − λs, and the correction of β.
 
-    `Work` defines these quantities. Returns three numbers: ‖y‖ + Σ‖X_j‖|β_j|; the squared norm of the change
-    of Xβ by the correction of β; and a bound on the error of c_j/‖X_j‖ on the segment from here down to
-    λ = 0.
+    `Work` defines these quantities. Let size = ‖y‖ + Σ‖X_j‖|β_j|. The correction is zero if the residual is
+    at most unit·‖X_j‖·size on P. Returns three numbers: size; the squared norm of the change of Xβ by the
+    correction of β; and a bound on the error of c_j/‖X_j‖ on the segment from here down to λ = 0.
     """
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
     w, residual, extra, c, b, error, norms = (
@@ -471,7 +471,7 @@ def follow(columns, reached, until, trail):
     below, entering, leaving = until.lam_min, -1, -1
     while True:
         size, shift, bound = examine(columns, place, work, columns.unit)
-        certain = shift <= (_CORRECTED * size) ** 2
+        certain = shift <= _CORRECTED * _CORRECTED * size * size
         correct(place, work.extra)
         if shift > 0 and certain:  # after a truncated or inaccurate correction β is not on the path
             size, shift, bound = examine(columns, place, work, 4 * columns.unit)

@@ -98,7 +98,7 @@ def _project_by_fours(Qt, R, t, count):
         R[s, t] += share
 
 
-@kernel()
+@kernel(**VECTORIZED)
 def inverse_column_norm(R, norms, l):
     """Return the squared norm of column l of D R⁻¹, D = diag(norms), or ∞ if R_ll = 0.
 
@@ -106,15 +106,13 @@ def inverse_column_norm(R, norms, l):
     """
     if R[l, l] == 0:
         return math.inf
-    z = R[: l + 1, l].copy()
-    z[l] = 1 / R[l, l]
-    square = (norms[l] * z[l]) ** 2
-    z[:l] = 0
-    for i in range(l - 1, -1, -1):
+    z, square = np.empty(l + 1), 0.0
+    for i in range(l, -1, -1):
+        row, total = R[i], 1.0 if i == l else 0.0
         for s in range(i + 1, l + 1):
-            z[i] -= R[i, s] * z[s]
-        z[i] /= R[i, i]
-        square += (norms[i] * z[i]) ** 2
+            total -= row[s] * z[s]
+        z[i] = total / row[i]
+        square += norms[i] * z[i] * norms[i] * z[i]
     return square
 
 
@@ -142,7 +140,7 @@ def _orthonormalize(Qt, R, norms, t, count):
             q[i] /= rho
 
 
-@kernel()
+@kernel(**VECTORIZED)
 def orthogonalize(Qt, R, norms, t):
     """Orthonormalise row t of Qt against the rows before it, and fill column t of R.
 
@@ -153,7 +151,7 @@ def orthogonalize(Qt, R, norms, t):
     _orthonormalize(Qt, R, norms, t, t)
 
 
-@kernel()
+@kernel(**VECTORIZED)
 def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise the rows t..t+p of Qt, which are already orthogonal to the rows 0..t.
 

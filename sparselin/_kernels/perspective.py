@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, ONCE, inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.linear_algebra import copy, dot, insert, subtract
 
 Reals = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Relaxation(NamedTuple):
     eps: float
 
 
-@inner(**NUMPY)
+@inner()
 def _height(D, low, high, t):
     """Return H(t) = max {tβ − Dβ²/2 : low ≤ β ≤ high}; inf if there is no maximum."""
     limit = high
@@ -62,7 +62,7 @@ def _height(D, low, high, t):
     return limit * (t - D * limit / 2)
 
 
-@kernel(**NUMPY)
+@kernel()
 def bound(data, state, m, w, c, H):
     """Fill c = b − Mw and H, the height of each group (−1 if it is out), and return a lower bound.
 
@@ -111,7 +111,7 @@ def bound(data, state, m, w, c, H):
     return base - total * (1 + terms) - 4 * data.eps, top[m]
 
 
-@inner(**NUMPY)
+@inner()
 def _slope(D, limit, v, L, z):
     """Return s(z) ≥ 0: the derivative of min_β (L/2)(β − v)² + Dβ²/(2z) by z, negated; 0 ≤ β ≤ limit·z."""
     if L * v <= limit * (L * z + D):
@@ -119,7 +119,7 @@ def _slope(D, limit, v, L, z):
     return limit * (L * (v - limit * z) - D * limit / 2)
 
 
-@inner(**NUMPY)
+@inner()
 def _single(root, limit, v, L, t):
     """Return the z in [0, 1] that minimises min_β (L/2)(β − v)² + Dβ²/(2z) + μz, 0 ≤ β ≤ limit·z.
 
@@ -134,7 +134,7 @@ def _single(root, limit, v, L, t):
     return min(max(z, 0.0), 1.0)
 
 
-@inner(**NUMPY)
+@inner()
 def _several(D, limit, v, L, mu):
     """Return the z in [0, 1] that minimises Σ_j min_β (L/2)(β − v_j)² + D_jβ²/(2z) + μz."""
     low, high, at = 0.0, 1.0, 0.0
@@ -154,7 +154,7 @@ def _several(D, limit, v, L, mu):
     return high if low > 0 else 0.0
 
 
-@inner(**NUMPY)
+@inner()
 def _sum(D, root, limit, v, first, free, L, t, z):
     """Fill z for the multiplier μ = 1/(2t²) of Σz ≤ m, and return the sum of z over the free groups."""
     total = 0.0
@@ -169,7 +169,7 @@ def _sum(D, root, limit, v, first, free, L, t, z):
     return total
 
 
-@inner(**NUMPY)
+@inner()
 def _multiplier(D, root, limit, v, first, free, L, m, t, z):
     """Return t = 1/√(2μ) with Σz(μ) = m nearly, and fill z.
 
@@ -198,7 +198,7 @@ def _multiplier(D, root, limit, v, first, free, L, m, t, z):
     return t
 
 
-@inner(**NUMPY)
+@inner()
 def _largest_eigenvalue(A):
     """Return an estimate of the largest eigenvalue of A (m, m), by the power method."""
     m = len(A)
@@ -257,7 +257,7 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
     return t
 
 
-@inner(**NUMPY)
+@inner()
 def _round(w):
     """Round the entries of w to multiples of a power of two, near max|w|/_DIGITS."""
     largest = 0.0
@@ -269,7 +269,7 @@ def _round(w):
             w[j] = round(w[j] / unit) * unit
 
 
-@inner(**NUMPY)
+@inner()
 def _block(data, J):
     """Return M_JJ for the features J."""
     A = np.empty((J.size, J.size))
@@ -282,7 +282,7 @@ def _block(data, J):
     return A
 
 
-@kernel(**NUMPY)
+@kernel()
 def relax(data, state, m, target, w, c, H, z):
     """Improve w until `bound` reaches the target or the relaxation is solved; return the bound.
 

@@ -5,7 +5,7 @@ The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed 
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import VECTORIZED, kernel
 
 _IN_CACHE = 10**6  # entries
 _SUMS_WIDTH = 8192  # columns per strip of the moments: their sums fit into the second-level cache
@@ -127,9 +127,12 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
             target[i] = source[i] * factor
 
 
-@inner(**VECTORIZED)
+@kernel(**VECTORIZED)
 def moments_by_rows(X, root, t, centres, squares, products, start, stop):
-    """Compute the results of `moments` from X (n, d) in C order, four rows at a time."""
+    """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop of X (n, d), four rows at a time.
+
+    z_ij = root_i·X_ij − t_i·centre_j. The sums are computed in float64, also for X in float32.
+    """
     n = X.shape[0]
     for left in range(start, stop, _SUMS_WIDTH):
         right = min(left + _SUMS_WIDTH, stop)
@@ -152,9 +155,9 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
                 product[j] += t[i] * z
 
 
-@inner(**VECTORIZED)
-def _moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
-    """Compute the results of `moments` from Xt = Xᵀ (d, n) in C order, two columns at a time."""
+@kernel(**VECTORIZED)
+def moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
+    """Compute the results of `moments_by_rows` from Xt = Xᵀ (d, n), two columns at a time."""
     for j in range(start, stop, 2):
         k = min(j + 1, stop - 1)  # the last column may be read twice
         a, b, ca, cb = Xt[j], Xt[k], centres[j], centres[k]
@@ -166,15 +169,3 @@ def _moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
             pa += t[i] * u
             pb += t[i] * v
         squares[j], squares[k], products[j], products[k] = sa, sb, pa, pb
-
-
-@kernel()
-def moments(data, by_rows, root, t, centres, squares, products, start, stop):
-    """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop, where z_ij = root_i·X_ij − t_i·centre_j.
-
-    `data` is X (n, d) if `by_rows`, else Xᵀ. The sums are computed in float64, also for X in float32.
-    """
-    if by_rows:
-        moments_by_rows(data, root, t, centres, squares, products, start, stop)
-    else:
-        _moments_by_columns(data, root, t, centres, squares, products, start, stop)

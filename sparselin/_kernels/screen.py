@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
 
 LARGEST = 32767
@@ -57,7 +57,7 @@ def _round(x, inverse, out):
         out[j] = _integer(x[j] * inverse[j])
 
 
-@inner()
+@inner(**VECTORIZED)
 def _copy(X, by_rows, copy, unit, start, stop):
     """Fill the columns start..stop of the 16-bit copy (n, d) of a design, and their units.
 
@@ -158,13 +158,13 @@ def _fill(screen, start, stop):
         screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
 
 
-@kernel(**NUMPY)
+@kernel(**VECTORIZED)
 def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
     _fill(screen, start, stop)
 
 
-@kernel()
+@kernel(**VECTORIZED)
 def products(copy, x, z, start, stop):
     """Run `_products` in one of several threads."""
     _products(copy, x, z, start, stop)
@@ -283,7 +283,8 @@ def _search(screen, z, chosen, squares, t, levels):
     for s in range(t):
         square += chosen.inverse[s]
     kappa = max(1.0, math.sqrt(square))
-    error = (levels.correlation + levels.unit * kappa**levels.power) * levels.y_norm
+    condition = kappa if levels.power == 1 else kappa * kappa
+    error = (levels.correlation + levels.unit * condition) * levels.y_norm
     spread = math.hypot(1.0, kappa)
     low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)
     candidates, value, slack = np.empty(_MOST, np.intp), np.empty(_MOST), np.empty(_MOST)
@@ -339,13 +340,13 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
             squares.most[j] = max(squares.most[j] - max(product - error, 0.0) ** 2, 0.0)
 
 
-@kernel(**NUMPY)
+@kernel(**VECTORIZED)
 def certain_pick(screen, z, chosen, t, levels):
     """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
     return _search(screen, z, chosen, None, t, levels)
 
 
-@kernel(**NUMPY)
+@kernel(**VECTORIZED)
 def extend(screen, chosen, squares, t, seen, levels, picks, steps):
     """Add picks to t selected columns while they are certain, at most picks.size.
 

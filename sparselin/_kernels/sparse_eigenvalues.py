@@ -11,14 +11,14 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import copy, insert
 
 # Pivots and sums must exceed this, which is the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
 
 
-@inner(**NUMPY)
+@inner()
 def submatrix(C, S, size):
     """Return the principal submatrix C_S for the first `size` entries of S."""
     A = np.empty((size, size))
@@ -28,7 +28,7 @@ def submatrix(C, S, size):
     return A
 
 
-@inner(**NUMPY)
+@inner()
 def _border(values, vectors, C, S, size, x, limit):
     """Return the least eigenvalue of C_{S + x} if it is below `limit`, otherwise `limit`.
 
@@ -66,7 +66,7 @@ def _border(values, vectors, C, S, size, x, limit):
     return high
 
 
-@inner(**NUMPY)
+@inner()
 def _best_addition(C, S, size, used, limit):
     """Return the x ∉ S with the least λ_min(C_{S + x}), and this eigenvalue.
 
@@ -82,7 +82,7 @@ def _best_addition(C, S, size, used, limit):
     return best, limit
 
 
-@kernel(**NUMPY)
+@kernel()
 def incumbent(C, k, fixed, support, rounds):
     """Find a set S of k indices with small λ_min(C_S), greedily and then by exchanges; return λ_min(C_S).
 
@@ -126,7 +126,7 @@ def _first(C):
     return best
 
 
-@inner(**NUMPY)
+@inner()
 def _violation(W, m, left, pinned):
     """Return one or two of the m candidates whose submatrix of W is not positive definite.
 
@@ -221,7 +221,7 @@ def _branches(W, m, left, order):
     return count
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _eliminate(V, p, m, W, left):
     """Fill W with the Schur complement of entry V_pp on the m candidates after p.
 
@@ -238,7 +238,7 @@ def _eliminate(V, p, m, W, left):
                 W[b, a] = W[a, b]
 
 
-@inner(**NUMPY)
+@inner()
 def _shift(C, theta, W):
     """Fill W with C − θI."""
     for a in range(len(C)):
@@ -246,7 +246,7 @@ def _shift(C, theta, W):
         W[a, a] -= theta
 
 
-@inner(**NUMPY)
+@inner()
 def _permute(W, m, order):
     """Reorder the rows and columns of the first m candidates in W."""
     T = W[:m, :m].copy()
@@ -255,7 +255,7 @@ def _permute(W, m, order):
             W[a, b] = T[order[a], order[b]]
 
 
-@inner(**NUMPY)
+@inner()
 def _renew(C, k, theta, W, size, branch, order, t):
     """Recompute the Schur complements W[0], …, W[t] for another θ; W[t] is not reordered."""
     _shift(C, theta, W[0])
@@ -264,7 +264,7 @@ def _renew(C, k, theta, W, size, branch, order, t):
         _eliminate(W[s], branch[s], size[s + 1], W[s + 1], k - s - 1)
 
 
-@kernel(**NUMPY)
+@kernel()
 def search(C, k, fixed, value, gap, node_limit, support):
     """Search for sets S with λ_min(C_S) below value − gap, and reduce `value` until there are none.
 
@@ -322,7 +322,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
     return value, True, nodes
 
 
-@inner(**NUMPY)
+@inner()
 def _members(index, branch, t, a, b):
     """Return the indices of the node P at level t, and of its candidates a and b if these are not −1."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)

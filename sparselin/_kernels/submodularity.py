@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span, span
 from sparselin._kernels.linear_algebra import copy, copy_rows, insert
 
@@ -52,7 +52,7 @@ class Best(NamedTuple):
     added: NDArray[np.intp]
 
 
-@inner(**VECTORIZED, **NUMPY, forceinline=True)
+@inner(**VECTORIZED, forceinline=True)
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off z, the first n entries of `row`, and write them into `out`.
 
@@ -74,7 +74,7 @@ def _project(V, row, square, t, q, f, out):
             out[a, i] = V[a, i] - dot * q[i]
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _dots(v, r, n):
     """Return ‖z‖², the squared size s² and ⟨z, r⟩ for a row v; z and r are the first n entries of v and r."""
     square, product, size = 0.0, 0.0, 1.0
@@ -86,7 +86,7 @@ def _dots(v, r, n):
     return square, size, product
 
 
-@inner(**NUMPY)
+@inner()
 def _direction_error(square, size, unit):
     """Return a bound on the error of the direction z/ρ of a projected column z, given ρ² and size = s².
 
@@ -96,7 +96,7 @@ def _direction_error(square, size, unit):
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
-@inner(**NUMPY)
+@inner()
 def _error(square, size, rest, aim, unit):
     """Return a bound on the squared error of c/ρ, c = ⟨z, r⟩, for a column x projected to z of length ρ.
 
@@ -131,7 +131,7 @@ def _spectral(rows, facts, members, n, l):
     return root * root
 
 
-@inner(**NUMPY)
+@inner()
 def ratio_bounds(singles, joint, errors, error):
     """Return a lower and an upper bound on the ratio singles/joint.
 
@@ -144,7 +144,7 @@ def ratio_bounds(singles, joint, errors, error):
     return low * low, high * high
 
 
-@kernel(**NUMPY)
+@kernel()
 def _is_hopeless(V, n, gains, at, left, ratio, slack):
     """Return whether no set of A and at most `left` more columns can have a ratio below the current bound.
 
@@ -162,14 +162,14 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
     return top.sum() <= slack
 
 
-@inner(**NUMPY)
+@inner()
 def _pad(members, out):
     """Write `members` into `out`, and fill the rest of `out` with −1."""
     for i in range(out.size):
         out[i] = members[i] if i < members.size else -1
 
 
-@inner(**NUMPY)
+@inner()
 def _take(pair, best, added):
     """Record a pair (L, A), A = `added`, if its ratio is certainly the least so far. Return whether it is."""
     _, joint, _, error = pair
@@ -252,7 +252,7 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
         sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
-@inner(**NUMPY)
+@inner()
 def _candidates(data, Z, inside, members, ordered):
     """Return the candidates at L = `members`, and whether rounding leaves a column undecided.
 
@@ -302,7 +302,7 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
             _pad(L, best.base)
 
 
-@kernel(**NUMPY)
+@kernel()
 def every_base(data, mu, worst, limit, best):
     """Examine all pairs of a set L ⊆ U and a set A of at most k columns, at most `limit` pairs.
 
@@ -337,7 +337,7 @@ def every_base(data, mu, worst, limit, best):
             fresh = True
 
 
-@inner(**NUMPY)
+@inner()
 def residuals(data, L):
     """Return the candidates at the base set L, whether a column is undecided, and the independent part of L.
 
@@ -357,7 +357,7 @@ def residuals(data, L):
     return candidates, open_, members[:l]
 
 
-@kernel(**NUMPY)
+@kernel()
 def correlations(data, L):
     """Return the residual correlation matrix of the columns outside the span of L, and a bound on its errors.
 
@@ -372,7 +372,7 @@ def correlations(data, L):
     return H @ H.T, error
 
 
-@inner(**NUMPY)
+@inner()
 def _grow_from(data, candidates, L, start, best):
     """Build a set A greedily from candidate `start`: each addition makes the ratio at L as small as possible.
 
@@ -411,7 +411,7 @@ def _grow_from(data, candidates, L, start, best):
     return fell
 
 
-@kernel(**NUMPY)
+@kernel()
 def grow(data, L, stride, best):
     """Grow sets A at the base set L from every stride-th candidate; return whether `best` changed."""
     candidates, _, members = residuals(data, L)

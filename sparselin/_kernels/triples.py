@@ -18,13 +18,13 @@ A set is reported if L_j·f > −48W.
 
 import numpy as np
 
-from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 
 # The bound on the error of L_j·f in units of W. A pair with L_j ≤ NEAR·BOUND·W is left out.
 BOUND, NEAR = 48.0, 1000.0
 
 
-@kernel(**NUMPY)
+@kernel()
 def triples(T, P, c, w, starts, need, out):
     """Report the sets {i, j, l}, i < j < l, that may reduce ‖y‖² by more than `need`.
 
@@ -85,7 +85,7 @@ def _fill(terms, i, j, g, c, w, need, worst):
     return counts
 
 
-@inner(**VECTORIZED, **NUMPY)
+@inner(**VECTORIZED)
 def _count(t0, t1, t2, t3, g, a, squares, L, terms):
     """Return the number of columns l ≥ low for which a pair of one of four columns j and l is reported."""
     hits = 0

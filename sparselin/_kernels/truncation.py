@@ -11,7 +11,7 @@ import numpy as np
 from sparselin._kernels import kernel
 
 
-@kernel(error_model="numpy")
+@kernel()
 def shorten(slack, slack_error, D, D_error, lead, lead_error, B, B_error, reach):
     """Shorten intervals of a line through y until they satisfy all rows of a step.
 

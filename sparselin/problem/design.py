@@ -172,14 +172,14 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _read(X: FloatArray, root: FloatArray, t: FloatArray, *columns: FloatArray) -> None:
-    """Compute moments of the columns of X by the kernel `moments`, in all threads.
+    """Compute moments of the columns of X by the kernel `moments_by_rows` or `moments_by_columns`.
 
     columns : the centres, and the arrays for the squares and products.
     """
     by_rows = bool(X.flags.c_contiguous)
-    data = X if by_rows else X.T
+    data, moments = (X, kernels.moments_by_rows) if by_rows else (X.T, kernels.moments_by_columns)
     with workers(4 * X.size) as count:
-        spread(lambda a, b: kernels.moments(data, by_rows, root, t, *columns, a, b), X.shape[1], count)
+        spread(lambda a, b: moments(data, root, t, *columns, a, b), X.shape[1], count)
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
