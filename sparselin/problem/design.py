@@ -76,11 +76,13 @@ class DesignColumns(NamedTuple):
         if self.ones is None or inside.all():
             return block
         ones = self.ones[:, None].astype(block.dtype)
-        order = np.where(inside, np.cumsum(inside) - 1, block.shape[1])
         if isinstance(block, np.ndarray):
-            return np.column_stack([block, ones])[:, order]
+            columns = np.empty((len(block), len(J)), block.dtype, "F")
+            columns[:, inside], columns[:, ~inside] = block, ones
+            return columns
         from scipy.sparse import csc_array, hstack
 
+        order = np.where(inside, np.cumsum(inside) - 1, block.shape[1])
         return hstack([block, csc_array(ones)], "csc")[:, order]
 
 
