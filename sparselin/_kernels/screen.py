@@ -10,17 +10,11 @@ from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
 
 LARGEST = 32767
+_GUESS = 6  # in most columns no entry is larger than this many root mean squares
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
 _TILE = 32  # the columns of X in Fortran order at a time, whose entries fill a cache line of the copy
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
 _MOST = 64  # the most columns compared in float64
-
-
-@inner(**_FINITE)
-def _raise(tops, x):
-    """Raise each entry tops_j to |x_j| if |x_j| is larger."""
-    for j in range(x.size):
-        tops[j] = max(tops[j], abs(x[j]))
 
 
 @inner(**_FINITE)
@@ -36,55 +30,51 @@ def _top(x):
 
 
 @inner(**_FINITE)
-def _largest(x, tops):
-    """Return max|x_i|; `tops` is workspace."""
-    tops[:] = 0
-    for i in range(0, x.size, tops.size):
-        _raise(tops, x[i : i + tops.size])
-    return _top(tops)
+def _round(x, inverse, out, tops):
+    """Compute out = x·inverse, rounded to the nearest integers, and raise entries of `tops` to |x·inverse|.
 
-
-@inner(**ONCE)
-def _integer(x):
-    """Round x to the nearest integer in 16 bits. An offset makes x positive before it is truncated."""
-    return np.int16(np.int32(x + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
-
-
-@inner(**VECTORIZED)
-def _round(x, inverse, out):
-    """Compute out = x·inverse, rounded to the nearest integers."""
+    If tops_j exceeds LARGEST, out_j is not valid. An offset makes numbers positive before they are truncated.
+    """
     for j in range(x.size):
-        out[j] = _integer(x[j] * inverse[j])
+        value = x[j] * inverse[j]
+        tops[j] = max(tops[j], abs(value))
+        out[j] = np.int16(np.int32(value + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
 @inner(**VECTORIZED)
 def _copy(X, by_rows, copy, unit, start, stop):
-    """Fill the columns start..stop of the 16-bit copy (n, d) of a design, and their units.
+    """Fill the columns start..stop of the 16-bit copy (n, d) of a design.
 
-    X is (n, d) if `by_rows`, otherwise transposed, (d, n). Both are in C order.
+    X is (n, d) if `by_rows`, otherwise transposed, (d, n). Both are in C order. On entry `unit` holds guesses
+    of the units. Where a guess is too small, the unit becomes max_i|X_ij|/LARGEST, and columns are copied
+    again.
     """
     n, width = copy.shape[0], _STRIP if by_rows else _TILE
     tops, inverse, line = np.empty(width), np.empty(width), np.empty(n, np.int16)
+    lanes, same = np.empty(_TILE), np.empty(_TILE)
     for left in range(start, stop, width):
         right = min(left + width, stop)
-        m = right - left
-        for j in range(m):
-            tops[j] = 0.0 if by_rows else _largest(X[left + j], inverse)
-        if by_rows:
-            for i in range(n):
-                _raise(tops[:m], X[i, left:right])
-        for j in range(m):
-            unit[left + j] = tops[j] / LARGEST
-            inverse[j] = LARGEST / tops[j] if tops[j] > 0 else 0.0
-        if by_rows:
-            for i in range(n):
-                _round(X[i, left:right], inverse, copy[i, left:right])
-        else:
-            for j in range(m):
-                for i in range(n):  # apart from the next loop, so that the compiler vectorises this one
-                    line[i] = _integer(X[left + j, i] * inverse[j])
+        for _ in range(2):
+            for j in range(right - left):
+                tops[j] = 0.0
+                inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
+            if by_rows:
                 for i in range(n):
-                    copy[i, left + j] = line[i]
+                    _round(X[i, left:right], inverse, copy[i, left:right], tops)
+            else:
+                for j in range(right - left):
+                    lanes[:], same[:] = 0, inverse[j]
+                    for i in range(0, n, _TILE):
+                        _round(X[left + j, i : i + _TILE], same, line[i : i + _TILE], lanes)
+                    tops[j] = _top(lanes)
+                    for i in range(n):
+                        copy[i, left + j] = line[i]
+            valid = True
+            for j in range(right - left):
+                if tops[j] > LARGEST + 0.25:
+                    unit[left + j], valid = unit[left + j] * (tops[j] / LARGEST), False
+            if valid:
+                break
 
 
 @inner(fastmath={"contract"})
@@ -151,6 +141,9 @@ def _fill(screen, start, stop):
     # (3), in the sum of these sums (n/8) and of the remaining rows (7).
     mu = (len(screen.copy) // 8 + 12) * 2.0**-24
     gamma = mu / (1 - mu)
+    guess = min(_GUESS / math.sqrt(len(screen.copy)), 1.0) / LARGEST
+    for j in range(start, stop):
+        screen.unit[j] = guess * screen.norms[j] / screen.scale[j] if screen.norms[j] > 0 else 0.0
     _copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
     for j in range(start, stop):
         screen.unit[j] *= screen.scale[j]

@@ -1,10 +1,11 @@
 """Schemes that make one pick at a time: by the rule of the method alone, or by screening in 16 bits.
 
 For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. For column X_j the
-copy holds integers q_j with X_j = unit_j·q_j + e_j, where unit_j = max_i|X_ij|/32767 and |e_ij| ≤ unit_j/2.
-Let c = Xᵀr be the correlations with the residual r, and x the vector r/‖r‖ rounded to float32. Suppose that
-each term of ⟨q_j, x⟩ undergoes at most m roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1
-− mu),
+copy holds integers q_j with X_j = unit_j·q_j + e_j and |e_ij| ≤ unit_j/2. In most columns no entry is larger
+than 6 root mean squares, so unit_j is min(6/√n, 1)·‖X_j‖/32767, and X is read once. In other columns it is
+max_i|X_ij|/32767. Let c = Xᵀr be the correlations with the residual r, and x the vector r/‖r‖ rounded to
+float32. Suppose that each term of ⟨q_j, x⟩ undergoes at most m roundings, including the rounding of x. With
+u = 2⁻²⁴ and γ = mu/(1 − mu),
 
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
