@@ -492,14 +492,14 @@ def choose(dictionary, signal, factors, t, condition, norm):
     root = math.sqrt(signal.y.size)
     bound = SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
     error[:] = bound
-    count, i = candidates(size, scale, error, dictionary.eps / _EPS)
+    count, i, _ = candidates(size, scale, error, dictionary.eps / _EPS)
     if count == 1 and i >= 0:
         return i, norm, 0.0
     copy(signal.y, factors.r)
     norm = project(factors.Q, t, factors.r, factors.column)
     y_size = extent(factors, t, dot(signal.y, signal.y))
     measure(dictionary, factors, t, bound, norm, y_size)
-    return candidates(size, scale, error, dictionary.eps / _EPS)[1], norm, y_size
+    return candidates(size, scale, error, dictionary.eps / _EPS)[2], norm, y_size
 
 
 @inner()
@@ -579,18 +579,23 @@ def project_off(u, factors, t):
 def candidates(size, scale, error, coarse):
     """Find the candidates for the largest score scale_j·size_j, which is known to ±scale_j·error_j.
 
-    Returns the number of candidates, and the index of the smallest candidate that is certainly not zero, that
-    is, with size_j > coarse·error_j; −1 if there is none. Negative sizes are ignored.
+    A score is certainly not zero if size_j > coarse·error_j. Returns three results: the number of candidates;
+    the smallest index of a candidate whose score is certainly not zero, or −1 if there is none; and the pick.
+    The pick is this index, or the first candidate if only other scores are certainly not zero, or −1 if all
+    scores may be zero. Negative sizes are ignored.
     """
-    low, count, first = 0.0, 0, -1
+    low, count, first, pick, certain = 0.0, 0, -1, -1, False
     for j in range(size.size):
         low = max(low, scale[j] * (size[j] - error[j]))
+        certain |= (scale[j] > 0) & (size[j] > coarse * error[j])
     for j in range(size.size):
         if size[j] >= 0 and scale[j] > 0 and scale[j] * (size[j] + error[j]) >= low:
             count += 1
+            if certain and pick < 0:
+                pick = j
             if first < 0 and size[j] > coarse * error[j]:
-                first = j
-    return count, first
+                first = pick = j
+    return count, first, pick
 
 
 @inner()

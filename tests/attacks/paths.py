@@ -72,12 +72,13 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
     if not step.seen:  # whatever is left may count as being in the span
         return
     size, e = np.abs(step.c), step.e(eps)
-    rival = max((size[j] for j in T if step.spanned[j]), default=0.0)
+    rivals = [j for j in T if step.spanned[j]]
+    rival = size[rivals].max(initial=0)
     true = max(step.top, rival)
     missing = {j for j in step.tied if size[j] >= rival} - set(T)
     lacking = f"{words}: T = {T} lacks {sorted(missing)}, |c| = {size[list(missing | set(T))]}, λ* = {true}"
     claim(not missing, lacking)
-    slack = e + e[list(step.tied)].max(initial=0)
+    slack = e + e[[*step.tied, *rivals]].max(initial=0)
     extra = [j for j in T if size[j] < true - slack[j]]
     claim(not extra, f"{words}: {extra} in T = {T}, |c| = {size[extra]}, λ* = {true}")
     wide = step.e()[list(T)].max(initial=0) + step.design.eps * true
