@@ -14,7 +14,7 @@ def finish(columns, place, rows, y, beta, r):
     rows : the M columns as rows.
 
     β of the run is corrected as by `Candidates.refine`. Returns the rounding scale ‖y‖ + Σ‖X_l‖|β_l|, or zero
-    if the correction changes the sign of a penalised coefficient.
+    if afterwards a penalised coefficient has the wrong sign or another column violates |⟨X_j, r⟩| ≤ λ.
     """
     p, lam, order, sign, size = place.state[0], place.lam[0], place.order, place.sign, columns.y_norm
     short, extra = np.empty(p), np.empty(p)
@@ -32,6 +32,10 @@ def finish(columns, place, rows, y, beta, r):
         beta[order[k]] = value
     for k in range(p):
         size += columns.norms[order[k]] * abs(beta[order[k]])
+    for j in range(beta.size):
+        if not is_among(j, order, p):
+            c = dot(rows[j], r)
+            kept &= max(c, columns.below * c) <= lam + 4 * columns.unit * size * columns.norms[j]
     return size if kept else 0.0
 
 

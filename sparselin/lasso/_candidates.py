@@ -92,7 +92,7 @@ class Candidates(Gathered):
         r = y - beta @ columns
         extra = np.empty(p)
         kernels.solve(reached.L, p, columns @ r - lam * sign, extra)
-        zero = (sign * (beta + extra) < 0) | ((beta == 0) & (sign != 0))
+        zero = sign * (beta + extra) < 0
         while zero.any():
             beta[zero], extra[:] = 0, 0
             r = y - beta @ columns
@@ -108,18 +108,21 @@ class Candidates(Gathered):
             zero |= through
         return beta + extra, r - extra @ columns
 
-    def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
-        """Return whether a column j has left the active set P at a value above λ = lam.
+    def misses_knot(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
+        """Return whether a column j enters or leaves the active set P above λ = lam, after the last point.
 
         P are the penalised columns with nonzero coefficients. `coef` and the residual r are results of
-        `refine` at λ. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ by more than rounding. Then a knot is
-        missing between the previous point and λ, and interpolation would not follow the path.
+        `refine` at λ. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ by more than rounding; it has entered
+        if it is outside P and |⟨X_j, r⟩| > λ by more than rounding. Then a knot is missing between the
+        previous point and λ, and interpolation would not follow the path.
         """
         order, t = self.reached.order[: self.p], len(self.S)
-        zero = order[t:][coef[t:] == 0]
         size = self.problem.y_norm + float(self.norms[order] @ np.abs(coef))
-        least = lam - 4 * self.unit * size * self.norms[zero]
-        return bool((self.size(self.columns[zero] @ r) < least).any())
+        c, error = self.size(self.columns @ r), 4 * self.unit * size * self.norms
+        left = order[t:][coef[t:] == 0]
+        outside = np.ones(len(c), bool)
+        outside[order] = False
+        return bool((c[left] < lam - error[left]).any() or (outside & (c > lam + error)).any())
 
     def start(self) -> bool:
         """Go to the start of the path, above the first knot; return False if X_S is not well conditioned.

@@ -122,7 +122,7 @@ class Guess:
             if ending == kernels.DONE:
                 coef, r = candidates.refine(lam_min)
                 run.coef[-1, candidates.reached.order[: candidates.p]] = coef
-                skipped = int(candidates.has_left(lam_min, coef, r))
+                skipped = int(candidates.misses_knot(lam_min, coef, r))
             proved = min(self._prove(run, ending == kernels.LIMIT and m < limit), m - skipped)
             keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
