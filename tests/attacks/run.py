@@ -109,8 +109,9 @@ def call(case, function, *args, **kwargs):
             start = time.process_time()
             with within(limit), warnings.catch_warnings(action="error"):
                 if case.X.dtype == np.float32:
-                    # OpenBLAS's sgemv for five rows computes, and throws away, what lies next to them in memory:
-                    # a signalling NaN there warns, of X.T @ r by NumPy alone too; other sizes lead to five rows
+                    # OpenBLAS's sgemv for matrices of five rows computes, and throws away, what lies
+                    # next to them in memory: a signalling NaN there warns, of X.T @ r by NumPy alone too.
+                    # A matrix of another size may lead to one of five rows.
                     warnings.filterwarnings("ignore", "invalid value encountered in matmul")
                 answer = function(*args, **kwargs)
             CLOCK.times[key].append(time.process_time() - start)
