@@ -141,7 +141,8 @@ def _fill(screen, start, stop):
     # (3), in the sum of these sums (n/8) and of the remaining rows (7).
     mu = (len(screen.copy) // 8 + 12) * 2.0**-24
     gamma = mu / (1 - mu)
-    guess = min(_GUESS / math.sqrt(len(screen.copy)), 1.0) / LARGEST
+    n = len(screen.copy)
+    guess = (_GUESS / math.sqrt(n) if n > _GUESS * _GUESS else 1.0) / LARGEST
     for j in range(start, stop):
         screen.unit[j] = guess * screen.norms[j] / screen.scale[j] if screen.norms[j] > 0 else 0.0
     _copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
