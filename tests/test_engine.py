@@ -14,6 +14,7 @@ from schemes import KINDS, METHODS, ORDERS, STOP_NEVER, TEXTBOOK, assert_same, d
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import blocks as block_kernels
+from sparselin._kernels import linear_algebra
 from sparselin._kernels import screen as screen_kernels
 from sparselin.ensembles import gaussian, random_walk
 from sparselin.greedy import _pursuit as pursuit
@@ -487,3 +488,9 @@ def test_passes_are_shared_as_long_as_that_makes_them_faster(monkeypatch, order)
         scores.append(screen.scores(y))
     assert threads == [1, 3, 3, 3, 3, 1]
     assert all(np.array_equal(score, scores[0]) for score in scores)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-154, 1e150])
+def test_the_condition_number_does_not_depend_on_the_scale(scale):
+    R = scale * np.array([[1.0, 0.5], [0.0, 1e-6]])
+    assert linear_algebra.inverse_column_norm(R, np.full(2, scale), 1) == pytest.approx(1.25e12)

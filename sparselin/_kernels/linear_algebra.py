@@ -106,14 +106,15 @@ def inverse_column_norm(R, norms, l):
     """
     if R[l, l] == 0:
         return math.inf
-    z, square = np.empty(l + 1), 0.0
+    z = np.empty(l + 1)
     for i in range(l, -1, -1):
         row, total = R[i], 1.0 if i == l else 0.0
         for s in range(i + 1, l + 1):
             total -= row[s] * z[s]
         z[i] = total / row[i]
-        square += norms[i] * z[i] * norms[i] * z[i]
-    return square
+    for i in range(l + 1):  # stored before they are squared: reassociated, norms² z² would overflow
+        z[i] *= norms[i]
+    return dot(z, z)
 
 
 @inner(**VECTORIZED)
