@@ -130,8 +130,23 @@ def single(rng, n, d):
     return X.astype(np.float32), y.astype(np.float32), forced
 
 
+def conditioned(rng, n, d):
+    """Condition numbers of 1 … 1e12, columns and y of lengths 2^-40 … 2^40, at times a multiplied copy."""
+    U, V = (np.linalg.qr(rng.standard_normal((m, m)))[0] for m in (n, d))
+    rank = min(n, d)
+    X = U[:, :rank] * np.geomspace(1, 10.0 ** -rng.uniform(0, 12), rank) @ V[:rank]
+    if d > 1 and rng.random() < 0.3:
+        X[:, rng.integers(1, d)] = X[:, 0] * rng.choice([-1, 1])
+    y = response(rng, X)
+    if rng.random() < 0.7:
+        X = X * 2.0 ** rng.integers(-40, 41, d if rng.random() < 0.5 else 1)
+        y = y * 2.0 ** rng.integers(-40, 41)
+    return X, y, []
+
+
 FAMILIES = {
     "clusters": clusters,
+    "conditioned": conditioned,
     "copies": copies,
     "degenerate": degenerate,
     "float32": single,
