@@ -46,7 +46,7 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
     np.testing.assert_array_equal(saved.X, plain.X)
     np.testing.assert_array_equal(saved.y, plain.y)
     assert "the first column has no name, so it is left out" in saved.note
-    assert plain.note == ""
+    assert plain.note == "The point is the decimal sign."
     for command, option in (("guarantee", "--k"), ("verify", "--steps")):
         assert saved.note in invoke(command, "--design", path, option, "1")
 
@@ -56,7 +56,8 @@ BAD_TABLES = [
     ("a,b,a\n1,2,3\n", "'a' occurs twice"),
     ("a;b;y\n1;2;no\n", "every cell must hold a number; column 'y' has 'no' in row 1"),
     ("a,b\n1,\n", "column 'b' has an empty cell in row 1"),
-    (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
+    (",a,,b\n0,1,2,x\n", "column 'b' has 'x' in row 1"),
+    ("a;b\n950;2\n1,234;3\n", "no cell decides. Save it as a plain .csv"),
     (",a\n0,1\n", "must name every column; column 1 has no name"),
     (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),
     ("a,city\n1,Rome\n", "column 'city' has 'Rome' in row 1"),

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 def read_data(path, target=None, missing="auto", loss=None, **lists):
     """The data of a table, as the command reads them."""
     lists = {f"--{name}": lists.get(name, ()) for name in ("drop", "forced", "numbers", "categories")}
-    return data.read(path, target, {"--weights": None, "--group": None}, lists, loss, missing, None)
+    return data.read(path, target, {"--weights": None, "--group": None}, lists, loss, missing)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,9 @@ def test_texts_in_a_column_of_numbers_count_as_missing(tmp_path):
     lines = [f"{i}.5,{'?' if i == 7 else i},{i % 3},{i % 5}" for i in range(60)]
     path.write_text("\n".join(["a, b,c,y", *lines]))
     table = tables.read_table(path)
-    assert table.note == "Counted as missing, in columns of numbers: 'b' has '?'."
-    assert (table.options, table.renamed) == ({"na_values": {" b": ["?"]}}, True)
+    assert table.note == "The point is the decimal sign. Counted as missing: 'b' has '?'."
+    assert "column.isin(['?'])" in table.steps[0]
+    assert table.renamed
     assert np.flatnonzero(table.frame["b"].isna()).tolist() == [7]
 
 
@@ -167,7 +168,7 @@ def test_a_workbook(tmp_path, frame):
     pytest.importorskip("openpyxl")
     frame.head(60).to_excel(tmp_path / "t.xlsx", index=False)
     output, folder = run(tmp_path, None, "--k=3", "--folds=3", name="t.xlsx")
-    assert "the first sheet is read" in output
+    assert "the sheet 'Sheet1' is read" in output
     excel = json.loads((folder / "results.json").read_text())["selected"]
     _, folder = run(tmp_path, frame.head(60), "--k=3", "--folds=3")
     assert excel == json.loads((folder / "results.json").read_text())["selected"]
@@ -257,8 +258,7 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
         (GOOD, ["--loss=logistic"], "--loss logistic needs a target of two values; 'y' has 4: 1, 3, 5, 6"),
         (GOOD, ["--loss=logistic", "--method=ols"], "needs --method omp; got --method ols"),
         ("a,y\n1,2\n3,-4\n5,6\n", ["--loss=poisson"], "needs a target ≥ 0; the least in 'y' is -4"),
-        ("a:y\n1:2\n", [], "separated by commas (or semicolons, or tabs)"),
-        ("a;y\n1,5;2\n1.234,5;2\n", [], "left out: a (numbers written as texts, such as '1,5')"),
+        ("a:y\n1:2\n", [], "separated by commas, semicolons, tabs, vertical bars or blanks"),
         ("a;b;y\n1;2\n", [], "line 2 has 2 fields, but the first line has 3"),
         ("a,y\n1,no\n2,yes\n3,perhaps\n", [], "must hold numbers or two values; it holds 'no'"),
         ("a,y\n1,no\n2,yes\n3,no\n", ["--method=ols"], "holds two texts, not numbers: use --method omp"),
@@ -296,11 +296,15 @@ def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed)
     (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
     first, second = text.split(",")[:2]
     for given in ([], ["--encoding", encoding]):
-        table = tables.read_table(tmp_path / name, encoding=encoding if given else None)
+        table = tables.read_table(
+            tmp_path / name, tables.ReadingOptions(encoding=encoding if given else None)
+        )
         assert list(table.frame) == [first, second, "y"]
         np.testing.assert_array_equal(table.frame.iloc[1], [4, 5.5, 6])
         words = f"{tmp_path / name} is not in UTF-8; it is read as {said}."
-        assert table.note == (words if said and not given else "")
+        assert table.note.removesuffix("The point is the decimal sign.").strip() == (
+            words if said and not given else ""
+        )
         read = pd.read_csv(tmp_path / name, **table.options)
         assert list(read.columns) == [first, second, "y"]
 

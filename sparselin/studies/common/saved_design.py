@@ -94,7 +94,9 @@ def _from_csv(path: Path, target: str | None) -> SavedDesign:
         table = read_table(path)
         data = numbers_of(path, table)
     except BadTable as error:
-        raise click.BadParameter(str(error), param_hint="--design") from None
+        plain = "Save it as a plain .csv: the names in the first line, commas between columns, decimal points"
+        message = f"{error.reason.rstrip('.')}. {plain}" if error.remedy else error.reason
+        raise click.BadParameter(message, param_hint="--design") from None
     names = tuple(table.frame)
     try:
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1

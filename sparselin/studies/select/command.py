@@ -18,13 +18,15 @@ from sparselin.results import Status
 from sparselin.selection.cross_validation import MOST
 from sparselin.studies.common import command
 from sparselin.studies.common.folder import table_of_report
-from sparselin.studies.common.tables import BadTable, is_parquet, is_text, split
+from sparselin.studies.common.tables import BadTable, ReadingOptions, is_parquet, is_text, split
 from sparselin.studies.select import report, words
 from sparselin.studies.select.data import MISSING, Data, read
 from sparselin.studies.select.model import METHODS, ModelRequest, splits_of
 from sparselin.studies.select.one_pass import is_large
 from sparselin.studies.select.one_pass import request as one_pass_request
 from sparselin.studies.select.one_pass import run as run_one_pass
+from sparselin.studies.select.reading import NAMES as READING
+from sparselin.studies.select.reading import reading_options
 from sparselin.studies.select.words import Job
 
 # print text as it is: the name of a column may look like rich's markup
@@ -67,9 +69,7 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
 )
 @click.option("--weights", metavar="NAME", help="The column that holds the weight (≥ 0) of each row.")
 @click.option("--group", metavar="NAME", help="The column of groups that stay in one fold.")
-@click.option(
-    "--encoding", help="The encoding of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1]"
-)
+@reading_options
 @click.option(
     "--intercept/--no-intercept",
     default=True,
@@ -140,7 +140,7 @@ def select(
     loss: str | None,
     weights: str | None,
     group: str | None,
-    encoding: str | None,
+    reading: ReadingOptions,
     intercept: bool,
     standardize: bool,
     missing: str,
@@ -172,7 +172,10 @@ def select(
     """
     output = _report_folder(table) if output is None else output
     if not is_text(table):
-        command.refuse(("encoding",), "a table that is not a text")
+        command.refuse(("encoding", "separator"), "a table that is not a text")
+        command.refuse(READING if is_parquet(table) else (), "a Parquet file")
+    if is_text(table):
+        command.refuse(("sheet",), "a table that is not a workbook")
     if _in_one_pass(table, one_pass):
         one = one_pass_request(
             table, target, forced, drop, categories, weights,
@@ -184,7 +187,7 @@ def select(
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
     with _usage_errors():
-        data = read(table, target, special, lists, _check_loss(loss, method), missing, encoding)
+        data = read(table, target, special, lists, _check_loss(loss, method), missing, reading)
         first = tuple(split(forced, data.columns.names))
     request = ModelRequest(
         method, data.columns, data.gaps > 0, data.loss, intercept, standardize, first, seed
@@ -195,10 +198,8 @@ def select(
         console.print(
             f"The target y is {data.target}, the last column. Use --target to choose another.", **_PLAIN
         )
-    if data.table.note:
-        guessed = "encoding" in data.table.options and encoding is None
-        more = " Use --encoding to choose another." if guessed else ""
-        console.print(data.table.note + more, **_PLAIN)
+    for line in data.table.notes.sentences():
+        console.print(line, **_PLAIN)
     command.make_folder(output, "select", report.FILES, [table])
     with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
         warnings.simplefilter("ignore", UserWarning)  # the cautions say the same

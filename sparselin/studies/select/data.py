@@ -11,12 +11,14 @@ from sparselin.results import FloatArray
 from sparselin.studies.common.tables import (
     BadTable,
     DataTable,
+    ReadingOptions,
     columns_of,
     positions,
     read_table,
     short,
     some,
     split,
+    with_numbers,
 )
 from sparselin.studies.select.columns import TableColumns, assign, describe
 
@@ -70,7 +72,7 @@ class Data:
 
 def read(
     path: Path, target: str | None, special: dict[str, str | None], lists: Mapping[str, Sequence[str]],
-    loss: str | None, missing: str, encoding: str | None,
+    loss: str | None, missing: str, reading: ReadingOptions | None = None,
 ) -> Data:  # fmt: skip
     """Read a table, decide the use of its columns, and leave out rows. Raises BadTable.
 
@@ -78,8 +80,9 @@ def read(
     lists : the columns of --drop, --forced, --numbers and --categories, as `split` takes them.
     loss : the loss, or None: logistic if the target has two values, else squared.
     missing : one of MISSING.
+    reading : how the file is read.
     """
-    table = read_table(path, encoding)
+    table = read_table(path, reading)
     names = list(table.frame)
     y = names[-1] if target is None else names[positions([target], names, "--target")[0]]
     at = {option: None if name is None else names[positions([name], names, option)[0]]
@@ -88,16 +91,20 @@ def read(
     if len(set(others)) < len(others):
         raise BadTable(f"the target, --weights and --group must be three columns; got {', '.join(others)}")
     free = [name for name in names if name not in others]
-    chosen = {option: [free[j] for j in positions(split(given, free), free, option)]
-              for option, given in lists.items()}  # fmt: skip
+    chosen = {}
+    for option, given in lists.items():
+        among = names if option == "--numbers" else free  # also the target can hold numbers as texts
+        chosen[option] = [among[j] for j in positions(split(given, among), among, option)]
     dropped = tuple(chosen["--drop"])
     used = [name for name in free if name not in dropped]
     if not used:
         raise BadTable(f"{path} must have at least one column besides {y!r} to explain it")
     for option in ("--forced", "--numbers", "--categories"):
-        positions(chosen[option], used, option)
+        positions(chosen[option], [*used, *others] if option == "--numbers" else used, option)
     if both := set(chosen["--numbers"]) & set(chosen["--categories"]):
         raise BadTable(f"--numbers and --categories must not share a column; both have {min(both)!r}")
+    table = with_numbers(table, chosen["--numbers"], reading)
+    chosen["--numbers"] = [name for name in chosen["--numbers"] if name in used]
     return _use(path, table, used, dropped, y, at, chosen, loss, missing)
 
 
