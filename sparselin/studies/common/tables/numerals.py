@@ -278,8 +278,8 @@ def _ambiguous(path: Path, names: Sequence[str], columns: Mapping[str, NumberCol
     sign_name = "comma" if sign == "," else "point"
     more = f" The same holds for {some([short(name) for name in names[1:]])}." if names[1:] else ""
     return BadTable(
-        f"{path}: column {short(names[0])} has two readings: {short(cell)} is {whole} if the {sign_name} separates "
-        f"thousands, and {real} if it is the decimal sign; no cell decides.{more}",
+        f"{path}: column {short(names[0])} has two readings: {short(cell)} is {whole} if the {sign_name} "
+        f"separates thousands, and {real} if it is the decimal sign; no cell decides.{more}",
         f"Pass --thousands {sign} or --decimal {sign}; for this column only, "
         f"--thousands '{names[0]}={sign}' or --decimal '{names[0]}={sign}'",
     )
