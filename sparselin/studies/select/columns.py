@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.results import FloatArray
+from sparselin.results.display import plural
 from sparselin.studies.common.tables import BadTable, columns_of, is_number, short
+from sparselin.studies.select import identifiers
 
-# A column whose values are all distinct is an identifier if it has at least _IDENTIFIES of them. A text is a
-# category if each of its values fills _REPEATS cells on average. A column is used if at least the share
-# _FILLED of its cells is filled.
-_IDENTIFIES, _REPEATS, _FILLED = 20, 4, 0.5
-_TOO_MANY = 3  # the largest number of identifiers that are whole numbers
+# A text is a category if each of its values fills _REPEATS cells on average. A column is used if at least the
+# share _FILLED of its cells is filled.
+_REPEATS, _FILLED = 4, 0.5
 _LONG = 40  # a text of this length is neither a date nor a number
 _NUMBERS = "iuf"  # the kinds of dtypes
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -35,6 +34,7 @@ class TableColumns(NamedTuple):
     levels, references : the distinct values of each category, in order, and the most frequent one, with which
         the others are compared.
     left_out : the name of each other column, with the reason why it is not used.
+    distinct : the columns among `numbers` that hold whole numbers, all distinct, without being identifiers.
     """
 
     numbers: tuple[str, ...]
@@ -42,6 +42,7 @@ class TableColumns(NamedTuple):
     levels: tuple[tuple[Any, ...], ...]
     references: tuple[Any, ...]
     left_out: dict[str, str]
+    distinct: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,50 +62,112 @@ class TableColumns(NamedTuple):
         return [f"{name}_{level}" for level in self.levels[at] if level != self.references[at]]
 
 
+class ColumnUse(NamedTuple):
+    """The use of each column, as `assign` decides it: numbers, categories, and the others with a reason.
+
+    distinct : the columns among `numbers` that hold whole numbers, all distinct, without being identifiers.
+    """
+
+    numbers: list[str]
+    categories: list[str]
+    left_out: dict[str, str]
+    distinct: tuple[str, ...]
+
+    def without(self, names: Collection[str], reason: str) -> "ColumnUse":
+        """Return the use of the columns if these categories are left out for a reason."""
+        kept = [name for name in self.categories if name not in names]
+        return self._replace(categories=kept, left_out=self.left_out | dict.fromkeys(names, reason))
+
+
+def has_levels(column: Any) -> bool:
+    """Return whether a column has two distinct values or more."""
+    return len(_up_to_two_values(column)) == 2
+
+
 def assign(
     frame: Any, numbers: Collection[str], categories: Collection[str], forced: Collection[str] = ()
-) -> tuple[list[str], list[str], dict[str, str]]:
-    """Decide the use of each column of a frame: return the numbers, the categories, and the columns left out.
+) -> ColumnUse:
+    """Decide the use of each column of a frame.
 
     numbers, categories : columns whose use is given.
     forced : columns that must be used.
 
-    Dates, identifiers (whole numbers or texts that are all distinct), texts of which few repeat, constant
-    texts and columns that are mostly empty are left out, with a reason. If more than _TOO_MANY columns of
-    whole numbers are all distinct, they count as measurements. Raises BadTable for a column of texts in
-    `numbers`, and for dates in `forced`.
+    Dates, identifiers, texts of which few repeat, columns of texts or with gaps that have one value only, and
+    columns that are mostly empty are left out, with a reason. Texts that are all distinct are identifiers;
+    whole numbers that are all distinct are identifiers if there is evidence for it (see `identifiers`).
+    Raises BadTable for a column of texts in `numbers`, and for dates in `forced`.
     """
-    why = _identifiers(frame[columns_of(frame, _NUMBERS)])
-    texts = set(frame) - set(why)
+    reasons, distinct = identifiers.examine(frame[columns_of(frame, _NUMBERS)])
+    texts = [name for name in frame if name not in reasons]
     for name in texts:
-        why[name] = "" if _is_truth(frame[name]) else _about_text(frame[name].dropna())
-    for name, filled in frame.notna().sum().items():
-        if filled < _FILLED * len(frame) and why[name] != "dates":
-            why[name] = f"mostly empty: {filled:,} of {len(frame):,} cells are filled"
-    dates = [name for name in forced if why[name] == "dates" and name not in categories]
+        reasons[name] = "" if _is_truth(frame[name]) else _about_text(frame[name].dropna())
+    filled = frame.notna().sum()
+    for name, count in filled.items():
+        if count < _FILLED * len(frame) and reasons[name] != "dates":
+            reasons[name] = f"mostly empty: {count:,} of {len(frame):,} cells are filled"
+    dates = [name for name in forced if reasons[name] == "dates" and name not in categories]
     for name in (*numbers, *dates):
         if name in texts and not _is_truth(frame[name]):
             cell = short(str(frame[name].dropna().iloc[0]))
             option = "--numbers" if name in numbers else "--forced"
             raise BadTable(f"{option} {name}: the column must hold numbers; it has {cell}")
     given = {*numbers, *categories, *forced}
-    left_out = {name: why[name] for name in frame if why[name] and name not in given}
+    left_out = {name: why for name in frame if (why := reasons[name]) and name not in given}
+    of_text = set(texts)
+    chosen = {name for name in frame if name in categories or (name in of_text and name not in numbers)}
+    for name in frame:
+        if (count := int(filled[name])) < len(frame) or name in chosen:
+            values = _up_to_two_values(frame[name])
+            if len(values) == 1 and count == len(frame):
+                left_out.setdefault(name, "one value only")
+            elif len(values) == 1:
+                left_out[name] = (
+                    f"{_as_text(values[0])} in {plural(count, 'row')}, empty in {len(frame) - count:,}: if "
+                    "empty means another value, such as no, name it in --categories"
+                )
+            elif not values:
+                left_out.setdefault(name, "empty")
     used = [name for name in frame if name not in left_out]
-    found = {name for name in used if name in categories or (name in texts and name not in numbers)}
-    return [name for name in used if name not in found], [name for name in used if name in found], left_out
+    return ColumnUse(
+        numbers=[name for name in used if name not in chosen],
+        categories=[name for name in used if name in chosen],
+        left_out={name: left_out[name] for name in frame if name in left_out},
+        distinct=tuple(name for name in used if name in distinct and name not in given),
+    )
 
 
-def describe(frame: Any, numbers: list[str], categories: list[str], left_out: dict[str, str]) -> TableColumns:
+def fill_blanks(frame: Any, categories: Collection[str]) -> dict[str, Any]:
+    """Return what the empty cells count as, for each of the categories that has one value and empty cells.
+
+    It is False for a column of truth values, 0 (or −1 if the value is 0) for numbers, and "empty" for texts.
+    """
+    found: dict[str, Any] = {}
+    for name in categories:
+        values = _up_to_two_values(frame[name])
+        if len(values) == 1 and frame[name].isna().any():
+            value = values[0]
+            if isinstance(value, bool):
+                found[name] = not value
+            elif isinstance(value, int | float):
+                found[name] = 0 if value else -1
+            else:
+                found[name] = "empty" if value != "empty" else "blank"
+    return found
+
+
+def describe(frame: Any, use: ColumnUse) -> TableColumns:
     """Return the use of the columns of a frame, with the values of its categories.
 
-    A category with one value only is left out. Raises BadTable if two columns of X have one name.
+    Every category must have two values or more. Raises BadTable if two columns of X have one name.
     """
-    levels = {name: _levels(frame[name]) for name in categories}
-    alone = [name for name in categories if len(levels[name]) < 2]
-    left_out = left_out | dict.fromkeys(alone, "one value only")
-    kept = tuple(name for name in categories if name not in alone)
-    references = tuple(frame[name].mode()[0] for name in kept)
-    columns = TableColumns(tuple(numbers), kept, tuple(levels[name] for name in kept), references, left_out)
+    columns = TableColumns(
+        numbers=tuple(use.numbers),
+        categories=tuple(use.categories),
+        levels=tuple(levels_of(frame[name]) for name in use.categories),
+        references=tuple(frame[name].mode()[0] for name in use.categories),
+        left_out=use.left_out,
+        distinct=use.distinct,
+    )
     counts = Counter(in_X for name in columns.names for in_X in columns.names_in_X(name))
     if twice := [name for name, count in counts.items() if count > 1]:
         raise BadTable(
@@ -114,7 +177,8 @@ def describe(frame: Any, numbers: list[str], categories: list[str], left_out: di
     return columns
 
 
-def _levels(column: Any) -> tuple[Any, ...]:
+def levels_of(column: Any) -> tuple[Any, ...]:
+    """Return the distinct values of a column in order. Raises BadTable if they have no order."""
     try:
         return tuple(sorted(column.dropna().unique().tolist()))
     except TypeError:
@@ -125,18 +189,18 @@ def _is_truth(column: Any) -> bool:
     return column.dtype.kind == "b" or all(isinstance(value, bool | np.bool_) for value in column.dropna())
 
 
-def _identifiers(frame: Any) -> dict[str, str]:
-    """Return, for each column of numbers, the reason why it is an identifier, or ""."""
-    A: FloatArray = np.sort(frame.to_numpy(np.float64), axis=0)  # NaN comes last
-    filled = np.isfinite(A).sum(axis=0)
-    whole = np.all(np.isnan(A) | (np.floor(A) == A), axis=0)
-    distinct = (np.diff(A, axis=0) > 0).sum(axis=0) + 1
-    same = whole & (distinct == filled) & (filled >= _IDENTIFIES)
-    same &= np.count_nonzero(same) <= _TOO_MANY
-    return {
-        name: f"identifier: {count:,} distinct whole numbers" if identifier else ""
-        for name, identifier, count in zip(frame, same.tolist(), filled.tolist(), strict=True)
-    }
+def _up_to_two_values(column: Any) -> list[Any]:
+    """Return the first two distinct values of a column, or fewer; of lists and the like two in any case."""
+    try:
+        return list(column.dropna().unique()[:2].tolist())
+    except TypeError:
+        return [None, None]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return short(value) if isinstance(value, str) else str(value)
 
 
 def _about_text(values: Any) -> str:
@@ -151,7 +215,7 @@ def _about_text(values: Any) -> str:
         example = next((text for text in odd if not is_number(text)), odd[0])
         return f"numbers written as texts, such as {short(example)}"
     example = short(max(distinct, key=len))
-    if len(distinct) == len(values) >= _IDENTIFIES:
+    if len(distinct) == len(values) >= identifiers.ENOUGH:
         return f"identifier: {len(distinct):,} distinct texts, such as {example}"
     if _REPEATS * len(distinct) > len(values):
         return f"texts of which few repeat, such as {example}"

@@ -20,7 +20,14 @@ from sparselin.studies.common.tables import (
     split,
     with_numbers,
 )
-from sparselin.studies.select.columns import TableColumns, assign, describe
+from sparselin.studies.select.columns import (
+    ColumnUse,
+    TableColumns,
+    assign,
+    describe,
+    fill_blanks,
+    has_levels,
+)
 
 # the share of rows with gaps below which these rows are dropped by default
 _FEW = 0.05
@@ -42,6 +49,7 @@ class Data:
         or group, because their weight is zero, or because they have a gap.
     gaps, empty : the number of rows with a gap that is filled, and the number of empty cells of each column.
     infinite : whether infinite numbers count as gaps.
+    blanks : for each category that had one value and empty cells, the value that these cells count as.
     """
 
     path: Path
@@ -63,6 +71,7 @@ class Data:
     gaps: int
     empty: dict[str, int]
     infinite: bool
+    blanks: dict[str, Any]
 
     @property
     def others(self) -> list[str]:
@@ -127,20 +136,22 @@ def _use(
         weight = _weights(frame[weights], weights)
         weightless = int(np.count_nonzero(weight == 0))
         frame = frame[weight > 0]
-    numbers, categories, left_out = assign(
-        frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"]
-    )
-    frame, incomplete, gaps = _without_gaps(path, frame, [*numbers, *categories], missing)
-    X, texts = frame[numbers].astype(float), frame[categories].astype(object)
-    X[categories] = texts.where(texts.notna(), np.nan).to_numpy(object)
-    columns = describe(X, numbers, categories, left_out)
-    if not columns.names or (alone := set(chosen["--forced"]) & set(columns.left_out)):
-        why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
-        what = "no column is left" if not columns.names else f"--forced {min(alone)} cannot be used"
+    blanks = fill_blanks(frame, chosen["--categories"])
+    for name, value in blanks.items():
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), value)
+    use = assign(frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"])
+    frame, use, incomplete, gaps = _without_gaps(path, frame, use, missing)
+    X, texts = frame[use.numbers].astype(float), frame[use.categories].astype(object)
+    X[use.categories] = texts.where(texts.notna(), np.nan).to_numpy(object)
+    columns = describe(X, use)
+    why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
+    if not columns.names:
         raise BadTable(
-            f"{path}: {what} to explain {y!r}; left out: {why}. --numbers and --categories give a column "
-            "another use"
+            f"{path}: no column is left to explain {y!r}; left out: {why}. --numbers and --categories give a "
+            "column another use"
         )
+    if alone := set(chosen["--forced"]) & set(columns.left_out):
+        raise BadTable(f"{path}: --forced {min(alone)} cannot be used to explain {y!r}; left out: {why}")
     loss, classes, values = _response(frame[y], y, loss)
     empty = X[list(columns.names)].isna().sum()
     return Data(
@@ -148,27 +159,38 @@ def _use(
         X=X[list(columns.names)], y=values, loss=loss, classes=classes,
         weight=None if weights is None else frame[weights].to_numpy(float),
         groups=None if group is None else frame[group].to_numpy(), lost=lost,
-        incomplete=incomplete, weightless=weightless, gaps=gaps, infinite=infinite,
+        incomplete=incomplete, weightless=weightless, gaps=gaps, infinite=infinite, blanks=blanks,
         empty={name: int(count) for name, count in empty.items() if count},
     )  # fmt: skip
 
 
-def _without_gaps(path: Path, frame: Any, names: list[str], missing: str) -> tuple[Any, int, int]:
-    """Return the rows to use, the number of rows dropped for a gap, and of rows whose gaps are filled."""
-    empty = frame[names].isna()
-    with_gaps = np.asarray(empty.any(axis=1))
-    count = int(np.count_nonzero(with_gaps))
-    if not count or missing == "impute" or (missing == "auto" and count >= _FEW * len(frame)):
-        return frame, 0, count
-    if missing == "refuse":
-        found = [f"{short(name)} ({empty[name].sum()})" for name in names if empty[name].any()]
-        raise BadTable(
-            f"{path}: {count} of {len(frame)} rows have an empty cell, in column {some(found)}. Choose "
-            "--missing drop-rows or --missing impute, or leave out columns with --drop."
-        )
-    if count == len(frame):
-        raise BadTable(f"{path}: no row is left, because every row has an empty cell. Use --missing impute.")
-    return frame[~with_gaps], count, 0
+def _without_gaps(path: Path, frame: Any, use: ColumnUse, missing: str) -> tuple[Any, ColumnUse, int, int]:
+    """Return the rows and columns to use, the number of rows dropped for a gap, and of rows to be filled.
+
+    A category that has one value only in the rows that are left is left out, and then its gaps count no
+    longer. So the rows are chosen again, until every category has two values.
+    """
+    while True:
+        empty = frame[[*use.numbers, *use.categories]].isna()
+        with_gaps = np.asarray(empty.any(axis=1))
+        count = int(np.count_nonzero(with_gaps))
+        if not count or missing == "impute" or (missing == "auto" and count >= _FEW * len(frame)):
+            return frame, use, 0, count
+        if missing == "refuse":
+            found = [f"{short(name)} ({number})" for name, number in empty.sum().items() if number]
+            raise BadTable(
+                f"{path}: {count} of {len(frame)} rows have an empty cell, in column {some(found)}. Choose "
+                "--missing drop-rows or --missing impute, or leave out columns with --drop."
+            )
+        rows = frame[~with_gaps]
+        if not len(rows):
+            raise BadTable(
+                f"{path}: no row is left, because every row has an empty cell. Use --missing impute."
+            )
+        alone = [name for name in use.categories if not has_levels(rows[name])]
+        if not alone:
+            return rows, use, count, 0
+        use = use.without(alone, "one value only in the rows without gaps")
 
 
 def _weights(column: Any, name: str) -> FloatArray:

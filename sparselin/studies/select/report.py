@@ -66,7 +66,18 @@ def _records(job: Job) -> list[list[Any]]:
 
 def _results(job: Job) -> dict[str, Any]:
     source, request, found = job.source, job.request, job.checked
-    kept = ["target", "weights", "group", "dropped", "lost", "incomplete", "weightless", "gaps", "empty"]
+    kept = [
+        "target",
+        "weights",
+        "group",
+        "dropped",
+        "lost",
+        "incomplete",
+        "weightless",
+        "gaps",
+        "empty",
+        "blanks",
+    ]
     columns = {"numbers": source.columns.numbers, "left_out": source.columns.left_out}
     each = zip(source.columns.categories, source.columns.levels, strict=True)
     columns["categories"] = {name: list(map(str, found)) for name, found in each}

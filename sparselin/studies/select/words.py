@@ -18,8 +18,9 @@ from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
-from sparselin.studies.common.tables import some
+from sparselin.studies.common.tables import columns_of, some
 from sparselin.studies.select import findings
+from sparselin.studies.select.columns import has_levels
 from sparselin.studies.select.data import Data
 from sparselin.studies.select.model import METHODS, ModelRequest
 
@@ -211,8 +212,13 @@ def data_lines(job: Job) -> list[str]:
     source, request = job.source, job.request
     columns = source.columns
     each = zip(columns.categories, columns.levels, columns.references, strict=True)
+    table = source.table.frame
+    usable = [name for name in columns.left_out if has_levels(table[name])]
     context = {
         "job": job,
+        "of_use": usable,
+        "of_numbers": set(usable) <= set(columns_of(table[usable], "iuf")),
+        "distinct": some(columns.distinct),
         "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
         "left_out": some([f"{name} ({why})" for name, why in columns.left_out.items()]),
         "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),

@@ -1,0 +1,181 @@
+"""What `sparselin select` makes of each column of a table, and whether its proposals work when followed."""
+
+import json
+
+import numpy as np
+import pytest
+from selected import run
+
+from sparselin.studies.select import columns, identifiers
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.usefixtures("no_pictures")
+N = 80
+WHOLE = ("--target=y", "--folds=0")
+
+
+def numbers(seed=0, n=N):
+    """A frame of two columns of numbers that explain a third one."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, n)).round(3)
+    return pd.DataFrame({"a": a, "b": b, "y": (2 * a - b + 0.1 * rng.standard_normal(n)).round(3)})
+
+
+def with_column(name, values, seed=0):
+    frame = numbers(seed, len(values))
+    frame.insert(2, name, values)
+    return frame
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+CHECKED = np.arange(N) % 9 < 5  # more than half of the rows
+ONE_VALUE = {
+    "truth values": ([True if x else None for x in CHECKED], "True", "False"),
+    "rare truth values": ([True if i % 7 == 0 else None for i in range(N)], "True", "False"),
+    "numbers": ([1 if x else None for x in CHECKED], "1", "0"),
+    "zeros": ([0 if x else None for x in CHECKED], "0", "-1"),
+    "texts": (["x" if x else None for x in CHECKED], "'x'", "empty"),
+    "the word empty": (["empty" if x else None for x in CHECKED], "'empty'", "blank"),
+}
+
+
+@pytest.mark.parametrize("missing", ["auto", "impute", "drop-rows", "refuse"])
+@pytest.mark.parametrize("case", ONE_VALUE)
+def test_a_column_that_is_left_out_drops_no_row(tmp_path, case, missing):
+    values, shown, _ = ONE_VALUE[case]
+    output, folder = run(tmp_path, with_column("flag", values), *WHOLE, "--k=2", f"--missing={missing}")
+    filled = sum(value is not None for value in values)
+    assert f"flag ({shown} in {filled} rows, empty in {N - filled}: if empty means another value" in output
+    assert "missing value" not in output
+    data = results(folder)["data"]
+    assert (data["rows_used"], data["incomplete"], data["gaps"]) == (N, 0, 0)
+    assert f"{N} rows, 2 features" in output
+
+
+@pytest.mark.parametrize("case", ONE_VALUE)
+def test_a_blank_counts_as_a_value_if_the_advice_is_followed(tmp_path, case):
+    """The fit is that of least squares with the indicator of the filled cells."""
+    values, _, blank = ONE_VALUE[case]
+    frame = with_column("flag", values)
+    ticked = frame["flag"].notna()
+    frame["y"] += 3 * ticked
+    output, folder = run(tmp_path, frame, *WHOLE, "--k=3", "--categories=flag", "--missing=refuse")
+    assert f"Empty cells of flag count as {blank}." in output
+    assert "Columns left out" not in output
+    A = np.column_stack([np.ones(N), frame["a"], frame["b"], ticked])
+    y = frame["y"].to_numpy()
+    r = y - A @ np.linalg.lstsq(A, y)[0]
+    assert results(folder)["r2"] == pytest.approx(1 - r @ r / ((y - y.mean()) @ (y - y.mean())), rel=1e-9)
+    assert results(folder)["data"]["rows_used"] == N
+
+
+def test_a_category_that_loses_its_second_value_gives_its_rows_back(tmp_path):
+    """The only row with the second value has a gap elsewhere. Then the gaps of the category do not count."""
+    frame = with_column("site", ["N" if i % 10 else None for i in range(N)])
+    frame.loc[3, ["site", "a"]] = "S", np.nan
+    output, folder = run(tmp_path, frame, *WHOLE, "--k=2", "--missing=drop-rows")
+    assert "site (one value only in the rows without gaps)" in output
+    assert (results(folder)["data"]["incomplete"], results(folder)["data"]["rows_used"]) == (1, N - 1)
+
+
+def test_a_category_that_is_empty_is_no_column_with_gaps(tmp_path):
+    frame = with_column("b2", [None] * N)
+    output, _ = run(tmp_path, frame, *WHOLE, "--k=1", "--categories=b2")
+    assert "Columns left out: b2 (empty)." in output
+    assert "missing" not in output
+    assert "To use one of them" not in output
+
+
+def test_forced_columns_of_one_value_are_named(tmp_path):
+    frame = with_column("flag", ONE_VALUE["numbers"][0])
+    for options in ((), ("--numbers=flag",)):
+        output, _ = run(tmp_path, frame, *WHOLE, "--k=2", "--forced=flag", *options, exit_code=2)
+        assert "--forced flag cannot be used to explain 'y'; left out: flag (1 in" in output
+        assert "name it in --categories" in output
+    run(tmp_path, frame, *WHOLE, "--k=2", "--forced=flag", "--categories=flag")
+
+
+def seeded(make):
+    return make(np.random.default_rng(20261128))
+
+
+WHOLE_NUMBERS = [
+    # measurements: distinct whole numbers that no rule may leave out
+    ("pop", seeded(lambda r: r.choice(np.arange(300, 30_000), 50, replace=False)), "used"),
+    ("income", seeded(lambda r: np.sort(r.choice(np.arange(300, 30_000), 50, replace=False))), "used"),
+    ("votes", seeded(lambda r: r.choice(np.arange(-900, 900), 50, replace=False).astype(float)), "used"),
+    ("rank", seeded(lambda r: r.permutation(50) + 1), "used"),
+    ("spending", seeded(lambda r: r.choice(np.arange(1000, 9999), 50, replace=False)), "used"),
+    ("year", np.arange(1950, 2000), "used"),
+    ("census year", np.arange(1790, 1790 + 250, 10), "used"),
+    ("luminosity", seeded(lambda r: 3.8e26 * 10 ** r.standard_normal(50)), "used"),
+    ("density", seeded(lambda r: 2.0**53 * r.random(50) + 2.0**53), "used"),
+    ("number of rooms", seeded(lambda r: r.choice(np.arange(900), 50, replace=False)), "used"),
+    ("humid", seeded(lambda r: r.choice(np.arange(900), 50, replace=False)), "used"),
+    ("tenth", np.arange(50) * 3 + np.arange(50) ** 2, "used"),
+    ("few", np.arange(15), "used"),
+    ("day", np.array([20240131, 20240201, 20240132, *range(10_000_001, 10_000_048)]), "used"),
+    # identifiers
+    ("line", np.arange(50), "which number the rows"),
+    ("x", np.arange(50) * 10 + 10, "which number the rows"),
+    ("site", np.delete(np.arange(60), [3, 20, 33]), "which number the rows"),
+    ("case", seeded(lambda r: r.permutation(5000)[:50]), "by its name"),
+    ("patientID", seeded(lambda r: r.permutation(5000)[:50]), "by its name"),
+    ("zip_code", seeded(lambda r: r.permutation(90_000)[:50]), "by its name"),
+    ("Kunden-Nr.", seeded(lambda r: r.permutation(90_000)[:50]), "by its name"),
+    ("id_client", seeded(lambda r: r.permutation(90_000)[:50].astype(float)), "by its name"),
+    ("phone", seeded(lambda r: r.integers(10**10, 10**11, 50)), "all of 11 digits"),
+    ("tweet", seeded(lambda r: 10**18 + r.integers(0, 10**3, 50).cumsum()), "all of 19 digits"),
+    ("when", np.array([20240101 + i for i in range(31)]), "dates"),
+    ("born", np.array([20000229, 19991231, 20240131] * 9 + [19600401] * 4 + [19600402, 19600403]), "dates"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "values", "use"), WHOLE_NUMBERS, ids=[case[0] for case in WHOLE_NUMBERS])
+def test_identifiers_and_measurements(name, values, use):
+    frame = pd.DataFrame({name: values, "b": np.linspace(0, 1, len(values))})
+    found = columns.assign(frame, (), ())
+    if use == "used":
+        assert found.left_out == {}
+        whole = len(set(values)) == len(values) >= identifiers.ENOUGH and max(values) < 2**53
+        assert found.distinct == ((name,) if whole else ())
+    else:
+        assert found.left_out[name].endswith(use)
+        assert columns.assign(frame, (name,), ()).left_out == {}
+
+
+def test_a_gap_or_a_shuffle_changes_no_measurement_into_an_identifier(rng):
+    for _ in range(200):
+        values = pd.Series(rng.choice(np.arange(10_000), 40, replace=False).astype(float))
+        values[rng.random(40) < 0.2] = np.nan
+        assert columns.assign(pd.DataFrame({"a": values}), (), ()).left_out == {}
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(1, N + 1), [f"P{i}" for i in range(N)]], ids=["numbers", "texts"]
+)
+def test_an_identifier_that_is_named_is_used(tmp_path, values):
+    """The proposals: --numbers for numbers, --categories for any column."""
+    frame = with_column("patient", values)
+    output, _ = run(tmp_path, frame, *WHOLE, "--k=1")
+    assert f"patient (identifier: {N} distinct" in output
+    if isinstance(values[0], str):
+        assert "name it in --categories, or in --numbers if it holds numbers." in output
+    else:
+        assert "name it in --numbers or --categories." in output
+        assert (
+            "patient" not in run(tmp_path, frame, *WHOLE, "--k=1", "--numbers=patient")[0].split("Method")[0]
+        )
+    output, _ = run(tmp_path, frame, *WHOLE, "--k=1", "--categories=patient")
+    assert f"patient ({N}, " in output
+
+
+def test_distinct_whole_numbers_that_are_used_are_named(tmp_path):
+    pop = np.random.default_rng(0).choice(np.arange(300, 30_000), N, replace=False)
+    output, _ = run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1")
+    assert "Used as numbers, although their whole numbers are all distinct: pop." in output
+    for option in ("--drop=pop", "--numbers=pop"):
+        assert "all distinct" not in run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1", option)[0]
