@@ -1,4 +1,4 @@
-"""What `sparselin select` makes of each column of a table, and whether its proposals work when followed."""
+"""Test the use that `sparselin select` makes of each column, and that its proposals work when followed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tell identifiers and dates from measurements, among the columns of whole numbers of a table."""
+"""Examine columns of whole numbers: find the identifiers and the dates among measurements."""
 
 import re
 from typing import Any
