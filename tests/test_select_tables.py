@@ -245,7 +245,7 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
         ("a,y\n1,2\n3,4\n5,6\n", [], "3 rows are too few for cross-validation"),
         ("a,y\n1,2\n3,2\n", ["--k=1"], "'y' is '2' in every row, so there is nothing to explain"),
         ("a,b,y\n1,2,3\n2,,4\n,5,6\n", ["--missing=refuse"], "an empty cell, in column 'a' (1), 'b' (1)"),
-        ("a,b,y\n1,,2\n,1,4\n", ["--missing=drop-rows"], "no row is left"),
+        ("a,b,y\n1,,2\n,1,4\n2,,3\n,2,5\n", ["--missing=drop-rows"], "no row is left"),
         ("a,y\n,2\nnan,4\n", [], "left out: a (mostly empty: 0 of 2 cells are filled)"),
         ("a,y\n1,\n2,\n", [], "every row lacks 'y'"),
         ("when,y\n2020-01-01,3\n2020-02-01,5\n", [], "left out: when (dates)"),

@@ -9,7 +9,7 @@ from sparselin.results import FloatArray
 
 ENOUGH = 20  # distinct values with which a column can be an identifier
 _EXACT = 2.0**53  # a float of this size or more is always a whole number
-_DIGITS = 10  # whole numbers that all have as many digits as each other, at least so many, are codes
+_DIGITS = 10  # whole numbers that all have the same number of digits, this one or more, are codes
 # Whole numbers such as 20240131 that are all dates. Among the numbers of eight digits that begin with 19 or
 # 20 the share of dates is 366/10⁴, so _DATES random ones are all dates with a probability below 1e-8.
 _DATES = 6
