@@ -76,7 +76,7 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
     if vector.ndim != 1:
         hint = ""
         if vector.ndim == 2 and 1 in vector.shape:
-            labels = _labels(v)
+            labels = frame_labels(v)
             column = f"{name}[{labels[0]!r}]" if labels else f"{name}.ravel()"
             hint = f"; pass {column} for a single column"
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
@@ -91,37 +91,30 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 
 def frame_names(X: Any) -> Names:
-    """Return the labels of a frame's columns if all of them are strings, or None if none is.
+    """Return the names of a frame's columns: its labels, as texts if they are not strings; otherwise None.
 
-    Raises TypeError if only some are strings.
+    Labels that are the positions 0, 1, …, d − 1 are no names. Raises TypeError if only some are strings.
     """
-    names: list[str] = []
-    others: list[Any] = []
-    for label in _labels(X):
-        (names if isinstance(label, str) else others).append(label)
-    if names and others:
+    labels = frame_labels(X)
+    strings = [isinstance(label, str) for label in labels]
+    if all(strings) or labels == tuple(range(len(labels))):
+        return labels if any(strings) else None
+    if any(strings):
+        name, other = labels[strings.index(True)], labels[strings.index(False)]
         raise TypeError(
-            f"The labels of X must be strings for all columns, or for no column; got {names[0]!r} and "
-            f"{others[0]!r}. X.rename(columns=str) converts all labels to strings"
+            f"The labels of X must be strings for all columns, or for no column; got {name!r} and "
+            f"{other!r}. X.rename(columns=str) converts all labels to strings"
         )
-    return tuple(names) or None
+    array = np.asarray(X.columns)  # the text of a label in float32 is shorter than that of its float
+    return tuple(map(str, array if array.dtype.kind == "f" else labels))
 
 
-def frame_numbers(X: Any) -> tuple[int, ...]:
-    """Return the labels of a frame's columns if all of them are integers, else ().
-
-    A caller may confuse integer labels with positions; the checks need the labels to detect this.
-    """
-    labels = _labels(X)
-    return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
-
-
-def _labels(X: Any) -> tuple[Any, ...]:
+def frame_labels(X: Any) -> tuple[Any, ...]:
     """Return the labels of the columns of a frame; () for anything else."""
     return tuple(X.columns) if hasattr(X, "to_numpy") and hasattr(X, "columns") else ()
 
 
-def check_names(names: Iterable[str], d: int) -> Names:
+def check_names(names: Iterable[str], d: int) -> tuple[str, ...]:
     """Check that names are d different strings, and return them as a tuple."""
     try:
         given = () if isinstance(names, str) else tuple(names)
@@ -253,12 +246,12 @@ def check_finite(entries: Any, name: str, names: Names = None) -> None:
 
 
 def check_indices(
-    indices: Columns, d: int, name: str, names: Names = None, numbers: tuple[int, ...] = ()
+    indices: Columns, d: int, name: str, names: Names = None, labels: tuple[Any, ...] = ()
 ) -> IndexArray:
     """Convert distinct columns, given by indices in 0..d−1 or by names, to indices in the same order.
 
     name : the name of the argument, for error messages.
-    numbers : the integer labels of the columns of a frame.
+    labels : the labels of the columns of a frame, if the caller's indices may have been meant as labels.
 
     Raises ValueError if an index is also the label of another column.
     """
@@ -275,12 +268,16 @@ def check_indices(
             hint = f"Pass a list: [{indices!r}]."
         elif names is None and any(isinstance(i, str) for i in given):
             hint = "X has no names. Pass a frame whose labels are all strings, or Problem(X, y, names=...)."
+        elif names and (label := next((i for i in given if _is_label(i, labels)), None)) is not None:
+            hint = f"The name of the column with the label {label!r} is {names[labels.index(label)]!r}."
         raise TypeError(f"{name} must be a sequence of {words}; got {indices!r}. {hint}") from None
-    for i in J:
-        if i in numbers and numbers.index(i) != i:
+    for column, i in zip(given, J, strict=True):
+        if not isinstance(column, str) and i in labels and labels.index(i) != i:
+            other = names[labels.index(i)] if names else str(i)
             raise ValueError(
                 f"{name} has {i}, and columns are counted by position, but {i} is the label of column "
-                f"{numbers.index(i)} of the frame. Pass X.to_numpy(), or X.rename(columns=str) and names"
+                f"{labels.index(i)} of the frame. Pass {other!r} for this column, or pass X.to_numpy() to "
+                "count columns by position"
             )
         if not 0 <= i < d:
             raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
@@ -290,14 +287,19 @@ def check_indices(
 
 
 def check_budget(
-    k: int, forced: Columns, d: int, names: Names = None, numbers: tuple[int, ...] = ()
+    k: int, forced: Columns, d: int, names: Names = None, labels: tuple[Any, ...] = ()
 ) -> tuple[int, IndexArray]:
     """Check that 1 ≤ k ≤ d and that at most k features are forced; return k and the forced indices."""
     k = check_count(k, "k", 1, d, f": X has {d} columns")
-    first = check_indices(forced, d, "forced", names, numbers)
+    first = check_indices(forced, d, "forced", names, labels)
     if len(first) > k:
         raise ValueError(f"forced features count in k: got {len(first)} forced features and k={k}")
     return k, first
+
+
+def _is_label(value: Any, labels: tuple[Any, ...]) -> bool:
+    """Return whether a value that is no integer is the label of a column."""
+    return not isinstance(value, (list, np.ndarray)) and value in labels
 
 
 def _position(label: str, names: Names, name: str) -> int:
@@ -314,10 +316,10 @@ def _position(label: str, names: Names, name: str) -> int:
 def hint(label: str, names: Sequence[str]) -> str:
     """Return a sentence with the name of a column that is close to the label, or else with all names."""
     close = difflib.get_close_matches(label, names, 1)
-    return f" Did you mean {close[0]!r}?" if close else f" X has {_some(names)}."
+    return f" Did you mean {close[0]!r}?" if close else f" X has {some_names(names)}."
 
 
-def _some(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str]) -> str:
     """List the first eight names, and the number of names if there are more."""
     first = ", ".join(map(repr, names[:8]))
     return first if len(names) <= 8 else f"{first}, … ({len(names)} in all)"

@@ -82,7 +82,8 @@ def explain(X, y, k, **options):
     path = sl.omp(X, y, k, **options)
     weight = options.get("sample_weight")
     rest = np.setdiff1d(np.arange(path.n_features), path.support)
-    found = [sl.explain(X, y, path, j, sample_weight=weight) for j in [*path.support, *rest]]
+    columns = [j if path.names is None else path.names[j] for j in [*path.support, *rest]]
+    found = [sl.explain(X, y, path, j, sample_weight=weight) for j in columns]
     return found[k - 1], max(found[k:], key=lambda explanation: explanation.gain)
 
 

@@ -181,9 +181,9 @@ def select(
     validation.check_same_rows(X, y, "y")
     validation.check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)
-    names, numbers = validation.frame_names(X), validation.frame_numbers(X)
+    names, labels = validation.frame_names(X), validation.frame_labels(X)
     vector, (n, d) = stack(columns.vector(y)), (half // 2 for half in columns.shape)
-    k, first = validation.check_budget(k, forced, d, names, numbers)
+    k, first = validation.check_budget(k, forced, d, names, labels)
     weight = None
     if sample_weight is not None:
         weight = np.tile(validation.check_weights(sample_weight, n, np.dtype(np.float64)), 2)

@@ -104,7 +104,7 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    names, numbers = validation.frame_names(D), validation.frame_numbers(D)
+    names, labels = validation.frame_names(D), validation.frame_labels(D)
     if is_complex(D) or is_complex(Y):
         D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
         dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
@@ -116,7 +116,7 @@ def batch_omp(
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
-    k, first = validation.check_budget(k, forced, d, names, numbers)
+    k, first = validation.check_budget(k, forced, d, names, labels)
     weight = None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(float))
     levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names, callback)
     sparse = not isinstance(D, (np.ndarray, Operator))

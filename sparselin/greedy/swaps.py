@@ -109,6 +109,7 @@ def swaps(
     initial = [j for j in given.indices(start, "start").tolist() if j not in first]
     if len(first) + len(initial) > k:
         raise ValueError(f"start and forced features count in k: got {len(first) + len(initial)} and k={k}")
+    given = given.by_position()
     problem = given.in_double()
     independent = ThinQR(problem, [*problem.with_ones(first), *initial]).index
     greedy = ols(given, k, forced=[*first, *(j for j in initial if j in independent)])

@@ -162,7 +162,7 @@ def best_subset(
         floor = results[-1].lower_bound if results else 0.0
         try:
             with workers(1e7):  # limits BLAS to one thread: the matrices are small
-                search = _search(given, size, units, restrictions, gap)
+                search = _search(given.by_position(), size, units, restrictions, gap)
                 results.append(_finish(SavedSearch(given, restrictions, search), watch, floor))
         except KeyboardInterrupt:  # before a search began
             if results:

@@ -128,6 +128,7 @@ def guarantee_bounds(
     """
     whole = as_problem(X, y, **data)
     size, first = whole.budget(k, forced)
+    whole = whole.by_position()
     if len(first) == size:
         raise ValueError(f"k = {size} features are forced, so none is left to select: pass a larger k")
     k = size - len(first)

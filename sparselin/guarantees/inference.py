@@ -16,7 +16,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.errors import EPS
 from sparselin.results import Inference, LassoPath, SelectionPath, Status
-from sparselin.validation import Rng, check_choice, check_real
+from sparselin.validation import Rng, check_choice, check_real, some_names
 
 
 @takes_problem
@@ -173,6 +173,12 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if path.n_features != problem.n_features:
         raise ValueError(f"X must have the {path.n_features} columns of the path; got {problem.n_features}")
+    ours, theirs = problem.names, path.names
+    if ours is not None and theirs is not None and ours != theirs:
+        raise ValueError(
+            f"the names of the columns of X are not those of the path: {some_names(ours)} and "
+            f"{some_names(theirs)}. Pass the X of the path"
+        )
     if problem.exact_columns(np.arange(1)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     if problem.dtype != np.float64:

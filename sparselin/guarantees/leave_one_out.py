@@ -92,7 +92,7 @@ def leave_one_out(
         raise ValueError("path must not come from positive=True: the closed form is for least squares only")
     centred = not isinstance(X, Problem) and path.with_intercept
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=centred)
-    A = problem.exact_columns(problem.with_ones(problem.indices(path.support, "path")))
+    A = problem.exact_columns(problem.with_ones(problem.by_position().indices(path.support, "path")))
     if A is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     y, m, d = problem.double_y, A.shape[1] - len(path), len(path) + 1

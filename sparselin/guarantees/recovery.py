@@ -40,7 +40,7 @@ from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, equal_len
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY, rank_level
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
-from sparselin.validation import Columns, check_indices, frame_names, frame_numbers
+from sparselin.validation import Columns, check_indices, frame_labels, frame_names
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
@@ -112,8 +112,8 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     columns = columns_of(X)
     n, d = columns.shape
     named = X if isinstance(X, Problem) else None
-    labels = named.names if named else frame_names(X)
-    inside = check_indices(S, d, "S", labels, named.labels if named else frame_numbers(X))
+    names = named.names if named else frame_names(X)
+    inside = check_indices(S, d, "S", names, named.labels if named else frame_labels(X))
     outside = np.setdiff1d(np.arange(d), inside)
     if not len(inside) or not len(outside):
         return 0.0

@@ -127,6 +127,7 @@ def stability_selection(
     check_choice(method, "method", get_args(Method))
     problem = as_problem(X, y, **data)
     k, first = problem.budget(k, forced)
+    problem = problem.by_position()
     pairs, tau = check_count(pairs, "pairs", 1), check_threshold(threshold)
     if problem.n < 2:
         raise ValueError("X must have at least two rows, one for each half; got one")

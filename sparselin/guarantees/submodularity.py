@@ -160,8 +160,8 @@ def submodularity_ratio(
     """
     given: dict[str, Any] = {"intercept": intercept, "standardize": standardize}
     whole = as_problem(X, y, sample_weight=sample_weight, **given)
-    problem = eliminate(whole, whole.indices(forced, "forced"))
-    J = problem.indices(U, "U")
+    first, J = whole.indices(forced, "forced"), whole.indices(U, "U")
+    problem = eliminate(whole, first)
     k = min(check_count(k, "k", 1), problem.d)
     pair_limit = check_limit(pair_limit, "pair_limit", max(5 * 10**6, 10**9 // problem.d))
     node_limit = check_limit(node_limit, "node_limit", default_nodes(problem.d, k))

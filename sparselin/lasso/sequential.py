@@ -185,6 +185,7 @@ def window_ratios(
     """
     problem = as_problem(X, y, **data, operator=True)
     path = sequential_lasso(problem, None, k, forced=forced)
+    problem = problem.by_position()
     ratios = np.full(len(path.support), np.nan, problem.dtype)
     for t in np.flatnonzero(~np.isnan(path.lam_star)):
         entry = first_entry(problem, None, forced=path.support[:t])

@@ -44,7 +44,7 @@ class _Fields:
     y_norm: float
     Xty: FloatArray
     names: Names = None
-    labels: tuple[int, ...] = ()
+    labels: tuple[Any, ...] = ()
     origin: Problem | None = None
     removed: IndexArray
     compressed: Any = None
@@ -60,8 +60,8 @@ class Problem(_Fields):
     ----------
     X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64. Or a
         SciPy sparse matrix (kept sparse; repeated entries are summed). Or a pandas or polars frame: columns
-        are taken by position, and the labels are names if all of them are strings; integer labels are not
-        names. Or a SciPy `LinearOperator` with rmatvec, see below.
+        are taken by position, and the labels are names. Other labels than strings are names by their texts,
+        but the labels 0, 1, …, d − 1 are not. Or a SciPy `LinearOperator` with rmatvec, see below.
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is multiplied by its weight.
@@ -71,7 +71,7 @@ class Problem(_Fields):
         StandardScaler and by glmnet. With weights w this is √(Σw_i z_ij²/Σw_i), z_j being the centred column.
         Without an intercept, z_j = X_j. λ refers to the standardized columns, but coefficients are in the
         units of X. A constant column is in the span of the intercept and is never selected.
-    names : d different names of the columns. By default they are the labels of a frame, if these are strings.
+    names : d different names of the columns. By default they are the labels of a frame.
         Labels may repeat; such columns can only be given by index.
     column_norms : (d,) the lengths of the columns of a LinearOperator, with a relative error of at most
         8·√eps. For `ols` they must be exact to rounding.
@@ -112,7 +112,8 @@ class Problem(_Fields):
         reflectors of `compress`.
     unrounded : float32 data before their products with weights and scales were rounded, or None.
     errors : the bounds on rounding errors, an `ErrorModel`.
-    labels : the integer labels of the columns of a frame.
+    labels : the labels of the columns of a frame, or the given names. They are for the arguments of the
+        caller only: a problem that is made from this one has none.
     double : if this problem was projected from float32 data, the same problem projected in float64.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
@@ -138,7 +139,7 @@ class Problem(_Fields):
         intercept = validation.check_flag(intercept, "intercept")
         standardize = validation.check_flag(standardize, "standardize")
         found = validation.frame_names(X) if names is None else None
-        numbers = validation.frame_numbers(X) if names is None else ()
+        labels = validation.frame_labels(X)
         validation.check_same_rows(X, y, "y")
         validation.check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
@@ -146,14 +147,17 @@ class Problem(_Fields):
         if not isinstance(X, Operator):  # complex data arrive as an Operator
             X = Operator(X, column_norms) if is_operator(X) else validation.check_design(X)
         y = validation.check_vector(y, "y", X.shape[0], X.dtype)
-        names = found if names is None else validation.check_names(names, X.shape[1])
+        if names is None:
+            names = found
+        else:
+            names = labels = validation.check_names(names, X.shape[1])
         root = None
         if sample_weight is not None:
             root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
         fields = scale_fields(X, y, root, intercept, standardize, names=names)
-        self.__dict__.update(fields, labels=numbers)
+        self.__dict__.update(fields, labels=labels)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Problem cannot be changed. Make a new one with another {name}")
@@ -200,7 +204,7 @@ class Problem(_Fields):
         names = validation.frame_names(G)
         names = None if names is None else validation.check_names(names, len(gram))
         fields = measure_fields(DesignColumns(R), z, names)
-        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_numbers(G))
+        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_labels(G))
 
     @classmethod
     def from_factor(
@@ -392,6 +396,13 @@ class Problem(_Fields):
         double = self.in_double()
         design = double.design._replace(scale=None)
         return double if double.design.scale is None else double._with(design, double.y, origin=double.origin)
+
+    def by_position(self) -> Problem:
+        """Return this problem without labels, for calls with positions of columns that were checked before.
+
+        With labels an index counts as an argument of the caller, who may have meant the label of a column.
+        """
+        return self._of(**self.__dict__ | {"labels": ()}) if self.labels else self
 
     def to_plain(self) -> Problem:
         """Return this problem without intercept and scales, so that its columns are those of X."""

@@ -328,7 +328,9 @@ def combine(
             _check_column(name, now, then)
         if not names:
             return np.asarray(np.zeros((len(X), 0), coef.dtype) @ coef + intercept)
-        X, columns, n_features = X[list(names)], np.arange(len(names)), len(names)
+        places = [now.index(name) for name in names]  # labels may be numbers, whose texts are the names
+        X = X.iloc[:, places] if hasattr(X, "iloc") else X[list(names)]
+        columns, n_features = np.arange(len(names)), len(names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
     if X.shape[1] != n_features:
         raise ValueError(f"X must have {n_features} columns, as in the fit; got shape {X.shape}")

@@ -136,12 +136,13 @@ def choose_nu_for_each(
     constant that depends on k gets the constant of each k. Arguments and results are as for `choose_nu`.
     """
     given = as_problem(X, y)
-    problem = centre(given)
     check_regularizer(regularizer)
-    sizes = [problem.budget(k, forced)[0] for k in ks]
+    sizes = [given.budget(k, forced)[0] for k in ks]
     if not sizes:
         return ()
-    first = problem.indices(forced, "forced")
+    first = given.indices(forced, "forced")
+    given = given.by_position()
+    problem = centre(given)
     check_choice(method, "method", get_args(Method))
     task = task_for(given, regularizer, 0.0, None, **moves)
     fits = dict(zip(sizes, lasso_fits(problem, sizes, first), strict=True))

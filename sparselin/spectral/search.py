@@ -280,7 +280,7 @@ def _by_ols(
         return SubsetResult(**fields, diversity=diversity, candidates=(), moves=moves, status=path.status)
 
     watch = None if callback is None else lambda path: callback(subset(path))
-    return subset(ols(problem, None, k, forced=forced, callback=watch))
+    return subset(ols(problem.by_position(), None, k, forced=forced, callback=watch))
 
 
 def greedy_maximize(
