@@ -106,6 +106,50 @@ def test_both_have_the_same_minimum(check):
     check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), reached_and_trained)
 
 
+@claim("SA-section-5-only", f"Section 5 {BOTH}", "proof, exact, float", FALSE, cases=400, ci_cases=15)
+@mutants("equation_5", "equation_6", "sl.sequential_attention")
+def test_another_mask_has_the_guarantees(check):
+    """The provable guarantees hold only for the overparameterization of Definition 3.1, s_i(w) = w_i.
+
+    Reading of: “our provable guarantees only hold for the overparameterization scheme in the regularized
+    linear Sequential Attention algorithm (see Definition 3.1)”
+
+    Hypotheses: The guarantees are those of OMP: with λ in the window of the step, the selected feature is one
+    that OMP may select. The mask is 1 on S.
+
+    Instead: They hold for each mask that induces the penalty λ‖β‖₁, for example for s_i(w) = |w_i|, which
+    Section 4.2 compares: with this mask, (5) minus (6) is (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| − |θ_i|)²) ≥ 0, as with
+    s_i(w) = w_i. For the masks softmax, w² and the normalised ones they fail (ledger ids
+    ours-mask-softmax-departs, ours-mask-l2-departs, ours-mask-normalized-departs).
+
+    Consequences: Section 4.2 itself says that |w| "captures the provable variant" (ledger id
+    SA-section-4.2-l1).
+    """
+    X, y = np.array([[2.0, 1.0], [0.0, 2.0]]), np.array([3.0, 1.0])  # correlations 6 and 5
+    picks = sl.sequential_attention(X, y, 1, parametrization="l1", rng=0).support.tolist()
+    check.refutes(
+        picks == sl.omp(X, y, 1).support.tolist() == [0]
+        and _excess(X, y, [], [-1, 2], [3, 1], 1) == Fraction(5, 2),
+        "X = [[2, 1], [0, 2]], y = (3, 1): |w| selects OMP's feature",
+    )
+
+    def as_for_the_linear_mask(drawn):
+        (X, y, S), numbers = drawn
+        w, theta = np.reshape(numbers, (2, 6))[:, : X.shape[1]]
+        lam = abs(numbers[0])
+        distance = ((abs(w) - abs(masked(theta, S, 0))) ** 2).sum()
+        return _excess(X, y, S, w, theta, lam) == lam * distance / 2
+
+    check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), as_for_the_linear_mask)
+
+
+def _excess(X, y, S, w, theta, lam):
+    """Return (5) with the mask |w| off S, minus (6) at the same coefficients, as a fraction."""
+    A, b = exact(X), exact(y)
+    w, theta = (np.array([Fraction(v) for v in values]) for values in (w, theta))
+    return equation_5(A, b, S, abs(w), theta, lam) - equation_6(A, b, S, masked(abs(w), S) * theta, lam)
+
+
 @claim("SA-equation-6-scale", f"after equation (6) {BOTH}", "exact", CORRECTED, cases=600)
 @mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):

@@ -226,8 +226,8 @@ def test_for_which_times_the_average_is_the_path_of_the_lasso(check):
     Hypotheses: The β of the flow and of the LASSO are unique. (F) is ds/dτ = c = Xᵀ(y − Xβ), s(0) = 0, |s_i|
     ≤ 1, and s_i = sign β_i where β_i ≠ 0. The check compares the times from which the statements fail.
 
-    Consequences: If no |β_i(λ)| falls as λ decreases, the average is the LASSO for all τ. This is how we read
-    the monotone path that Berthier (2025) assumes.
+    Consequences: If no |β_i(λ)| falls as λ decreases, the average is the LASSO for all τ. That the third
+    statement implies the first for all τ is Theorem 2.1 of Berthier (2025, arXiv 2509.18766).
 
     In Coq: mean_is_of_the_lasso_throughout, lasso_path_is_the_mean
     """

@@ -1,7 +1,7 @@
-"""Sentences of the LassoNet paper on filters, the cost of other methods, refitting, and imputation.
+"""Sentences of the LassoNet paper on filters, the cost of other methods, imputation, and two formulas.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2, 4.1, 4.4, 5.1,
-5.2 and 7, Figure 4 and Appendix A; its code at https://github.com/lasso-net/lassonet.
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2, 4.1, 5.1 and 7,
+Figure 4 and Appendix A; its code at https://github.com/lasso-net/lassonet.
 
 *Filters.* A score of a single feature is a function of the joint frequencies of this feature and y. Let the
 rows be all vectors in {−1, 1}^d, and let y be the product of m ≥ 2 of the d features. Then each feature is
@@ -17,7 +17,7 @@ this mean is an affine function of the other columns. On the circle x² + y² = 
 symmetry, so that no predictor of x from y is better than a constant.
 """
 
-import functools
+import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
@@ -26,9 +26,8 @@ from math import prod
 import numpy as np
 from hypothesis import strategies as st
 
-import sparselin as sl
 from proofs_checks.rational import fraction, inner, least_squares, rational, rational_of, vector
-from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, NEEDS_DATA, OPEN, claim, claims, mutants
+from sparselin.ledger import FALSE, HOLDS, MISPRINT, NEEDS_DATA, OPEN, claim, claims, mutants
 
 
 def mean(values):
@@ -119,33 +118,35 @@ def drawn_table(rng):
     return [(x[0] + 1, x[0], *x[2:]) for x in columns], y
 
 
-@claim("LN-app-A-cost", "Appendix A", "exact, brute force", OPEN, cases=300, ci_cases=20)
+@claim("LN-app-A-cost", "Appendix A", "exact, brute force", FALSE, cases=300, ci_cases=20)
 @mutants("fisher_selections")
 def test_one_ranking_serves_every_size(check):
-    """Most feature selection methods other than LassoNet take the number k of features as input, and need to
-    run from scratch for each k.
+    """For each method other than LassoNet, selecting features for several sizes k costs a multiple of
+    selecting them for one k.
 
     Reading of: “for all methods other than LassoNet, the computational cost of producing these figures was
-    multiples of that of producing the table. This is because most other feature selection methods take as
-    input k, the number of features to select, and need to run from scratch for different values of k”
+    multiples of that of producing the table. This is because most other feature selection methods … need to
+    run from scratch for different values of k”
 
-    Hypotheses: Of the three methods in the figures, only the Fisher score is checked. Its cost is the number
-    of scores that it computes. For each k, the check compares the selection with the set of k features that
-    has the largest sum of scores, which it finds by trying all sets.
+    Hypotheses: Of the three methods in the figures, the Fisher score is checked. Its cost is the number of
+    scores that it computes. For each k, the check compares the selection with the set of k features that has
+    the largest sum of scores, which it finds by trying all sets.
 
-    Consequences: The Fisher score is an exception: its scores do not depend on k, and the selection for k
-    consists of the first k features of one ranking. Principal feature analysis makes k clusters, so it needs
-    a run for each k. The cost in the experiments was indeed a multiple, because the released evaluate.py runs
-    each of the three methods again for each of five k. After the selection, the learners are trained for each
-    k; this also applies to LassoNet.
+    Instead: The Fisher score selects for all k at the cost of one k: its scores do not depend on k, and the
+    selection for k consists of the first k features of one ranking.
 
-    Unchecked: HSIC-Lasso is not checked. Its path may contain the selections for smaller k, so it is open
-    whether one or two of the three methods need a run for each k. Methods that are not in the figures, and
-    the times, are not checked either.
+    Consequences: In the experiments the cost was a multiple nevertheless, because the released evaluate.py
+    runs each of the three methods again for each of five k. After the selection the learners are trained for
+    each k; this also applies to LassoNet.
+
+    Unchecked: The times are not checked. The other methods: ledger id LN-app-A-most.
     """
     columns, y = [(0, 1, 4, 5), (0, 3, 1, 2), (2, 0, 3, 1)], [0, 0, 1, 1]
     selections, scored = fisher_selections(columns, y, (1, 2, 3))
-    check.over([selections], lambda found: scored == 3 and [len(S) for S in found] == [1, 2, 3])
+    check.refutes(
+        scored == 3 and [len(S) for S in selections] == [1, 2, 3],
+        "three features, k = 1, 2 and 3: the Fisher score computes three scores for all k together",
+    )
 
     def are_those_from_scratch(case):
         columns, y = case
@@ -155,6 +156,25 @@ def test_one_ranking_serves_every_size(check):
         return scored == len(columns) and most == [sum(scores[j] for j in set(S)) for S in selections]
 
     check.over((drawn_table(check.rng) for _ in range(check.cases)), are_those_from_scratch)
+
+
+@claim("LN-app-A-most", "Appendix A", "exact", OPEN)
+def test_most_methods_run_from_scratch(check):
+    """Most feature selection methods other than LassoNet take the number k of features as input, and need to
+    run from scratch for each k.
+
+    Reading of: “most other feature selection methods take as input k, the number of features to select, and
+    need to run from scratch for different values of k”
+
+    Hypotheses: "Most" is read as: two of the three methods in the figures.
+
+    Consequences: The Fisher score need not run again (ledger id LN-app-A-cost). Principal feature analysis
+    makes k clusters, so it needs a run for each k.
+
+    Unchecked: HSIC-Lasso is not checked. Its path may contain the selections for smaller k, so it is open
+    whether one or two of the three methods need a run for each k. Methods that are not in the figures are not
+    checked either.
+    """
 
 
 FIGURE_4 = {
@@ -182,166 +202,6 @@ def test_boston_housing(check, part):
         "1.2, several seeds for the noise and the split, and LassoNet's path from either end"
     )
     check.concludes(NEEDS_DATA)
-
-
-# --- refitting -------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def diabetes():
-    """Return scikit-learn's diabetes data, X (442, 10) and y (442,)."""
-    from sklearn.datasets import load_diabetes
-
-    return load_diabetes(return_X_y=True)
-
-
-def refitted(X, y, S):
-    """Return the coefficients of y on all columns of X that are zero outside S and given by least squares on
-    S.
-    """
-    beta = np.zeros(X.shape[1])
-    beta[S] = np.linalg.lstsq(X[:, S], y, rcond=None)[0]
-    return beta
-
-
-def lassos_on_diabetes(rng):
-    """Yield the diabetes data, the training rows, the test rows, and the Lasso's β at each knot of the path.
-
-    The path is on the training rows. X has 10 additional columns of noise. The means of the training rows are
-    subtracted.
-    """
-    X, y = diabetes()
-    X = np.hstack([X / X.std(axis=0), rng.standard_normal(X.shape)])
-    train, test = np.split(rng.permutation(len(y)), [len(y) // 2])
-    X, y = X - X[train].mean(axis=0), y - y[train].mean()
-    path = sl.lasso_path(X[train], y[train])
-    for lam in path.knots[1:-1]:
-        yield X, y, train, test, path.at(lam)
-
-
-def errors_along_the_path(rng):
-    """Yield, at each knot of a Lasso path on the diabetes data, the number of features and the errors of two
-    models.
-
-    The models are the Lasso and least squares on the Lasso's features. Each has a training error and a test
-    error.
-    """
-    for X, y, train, test, beta in lassos_on_diabetes(rng):
-        both = beta, refitted(X[train], y[train], np.flatnonzero(beta))
-        yield (
-            np.count_nonzero(beta),
-            *([float(np.mean((y[rows] - X[rows] @ b) ** 2)) for b in both] for rows in (train, test)),
-        )
-
-
-@claim("LN-sec-4.4-refit", "section 4.4", "float", EMPIRICAL, cases=100, ci_cases=2)
-@mutants("refitted")
-def test_refitting_helps_few_features(check):
-    """Least squares on the features that the Lasso selects, if these are at most 5, has a smaller test error
-    than the Lasso more often than not.
-
-    Reading of: “In practice, this re-fitting tends to improve test-time performance”
-
-    Hypotheses: M = 0, for which LassoNet is the Lasso (section 3.2), and the refit is least squares. The data
-    are scikit-learn's diabetes data with 10 more features of Gaussian noise. For each path, a random half of
-    the rows is the test set. The comparison is made at the knots of the path.
-
-    Consequences: With more than 5 features, noise among them, refitting raises the test error more often than
-    not, although it never raises the training error.
-
-    Unchecked: Networks are not checked. Our records of LassoNet have the accuracy of networks that are
-    trained again on the selected features, but not the accuracy of the network that selected them.
-
-    Tolerance: Training errors are compared with a relative tolerance of 1e-9.
-    """
-    found = [cell for _ in range(check.cases) for cell in errors_along_the_path(check.rng)]
-    check.over(found, lambda cell: cell[1][1] <= cell[1][0] * (1 + 1e-9))
-    lower = {
-        few: [cell[2][1] < cell[2][0] for cell in found if (cell[0] <= 5) == few] for few in (True, False)
-    }
-    check.over([lower], lambda lower: np.mean(lower[False]) < 0.5 < np.mean(lower[True]))
-    check.measured(
-        f"the refit has the lower test error at {np.mean(lower[True]):.0%} of {len(lower[True])} knots with "
-        f"at most 5 features, and at {np.mean(lower[False]):.0%} of {len(lower[False])} with more"
-    )
-
-
-NEAR = 1e-3
-
-
-def steps_to_the_refit(X, y, beta):
-    """Return the number of steps of gradient descent from β until ‖y − Xβ‖² is within 1/1000 of its least
-    value.
-    """
-    G, c = X.T @ X, X.T @ y
-    rate, least = 1 / np.linalg.norm(G, 2), sum_of_squares(X, y, np.linalg.lstsq(X, y, rcond=None)[0])
-    steps = 0
-    while sum_of_squares(X, y, beta) > least * (1 + NEAR):
-        beta, steps = beta - rate * (G @ beta - c), steps + 1
-    return steps
-
-
-def sum_of_squares(X, y, beta):
-    """Return the sum of squares ‖y − Xβ‖²."""
-    return float(np.sum((y - X @ beta) ** 2))
-
-
-def excess(X, y, beta, steps):
-    """Return the relative excess of ‖y − Xβ‖² over its least value after some steps of gradient descent from
-    β.
-
-    It is computed from the eigenvalues of XᵀX, without making the steps.
-    """
-    best = np.linalg.lstsq(X, y, rcond=None)[0]
-    levels, V = np.linalg.eigh(X.T @ X)
-    errors = (V.T @ (beta - best)) * (1 - levels / levels[-1]) ** steps
-    return float(np.sum(levels * errors**2)) / sum_of_squares(X, y, best)
-
-
-@claim("LN-sec-4.4-previous", "section 4.4", "float", EMPIRICAL, cases=100, ci_cases=2)
-@mutants("steps_to_the_refit")
-def test_the_previous_model_as_initialization(check):
-    """Training on the selected features takes fewer steps of gradient descent if it starts at the
-    coefficients of the Lasso than if it starts at 0, more often than not.
-
-    Reading of: “the training time of the reduced model is relatively light if one uses the previous (biased)
-    model as initialization in the gradient descent”
-
-    Hypotheses: M = 0, for which LassoNet is the Lasso. The data are scikit-learn's diabetes data with 10 more
-    features of Gaussian noise, at the knots of a Lasso path. The time is the number of steps until the sum of
-    squares is within 1/1000 of its least value. The steps have the length 1/L, where L is the largest
-    eigenvalue of XᵀX.
-
-    Consequences: The sentence in the paper is about training that begins at the previous model. It does not
-    apply to training from scratch, which section 4.4 proposes and section 5.2 reports.
-
-    Unchecked: Networks are not checked.
-
-    Tolerance: The relative excess of the sum of squares over its least value has a tolerance of 1e-9.
-    """
-
-    def ends_there(case):
-        X, y, beta, steps = case
-        return excess(X, y, beta, steps) <= NEAR + 1e-9 and (
-            steps == 0 or excess(X, y, beta, steps - 1) > NEAR - 1e-9
-        )
-
-    taken = []
-    for X, y, train, _, beta in (
-        lasso for _ in range(check.cases) for lasso in lassos_on_diabetes(check.rng)
-    ):
-        A, b, S = X[train], y[train], np.flatnonzero(beta)
-        runs = [
-            (A[:, S], b, start, steps_to_the_refit(A[:, S], b, start)) for start in (beta[S], 0 * beta[S])
-        ]
-        check.over(runs, ends_there)
-        taken.append([run[-1] for run in runs])
-    previous, scratch = np.transpose(taken)
-    check.over([(previous, scratch)], lambda both: np.mean(both[0] < both[1]) > 0.5)
-    check.measured(
-        f"fewer steps from the previous model at {np.mean(previous < scratch):.0%} of {len(taken)} knots, "
-        f"more at {np.mean(previous > scratch):.0%}; {previous.sum() / scratch.sum():.0%} as many altogether"
-    )
 
 
 # --- imputation ------------------------------------------------------------------------------------------
@@ -477,3 +337,34 @@ def test_nonlinear_structure(check):
     check.forall(
         st.lists(st.tuples(entries, entries, entries), min_size=1, max_size=9), is_better_unless_affine
     )
+
+
+def squared_norms(A):
+    """Return the squared Frobenius norm and the squared spectral norm of a 2 × 2 matrix of integers.
+
+    The square of the spectral norm is the larger root of t² − tr(AᵀA)t + det(A)². It is None if irrational.
+    """
+    trace, determinant = sum(a * a for row in A for a in row), A[0][0] * A[1][1] - A[0][1] * A[1][0]
+    discriminant = trace**2 - 4 * determinant**2
+    root = math.isqrt(discriminant)
+    return Fraction(trace), Fraction(trace + root, 2) if root * root == discriminant else None
+
+
+@claim("LN-sec-7-frobenius", "section 7", "exact", MISPRINT)
+@mutants("squared_norms")
+def test_the_norm_of_the_reconstruction(check):
+    """In the reconstruction loss ‖X − Z‖_F² of matrix completion, ‖·‖₂ denotes the Frobenius norm.
+
+    Hypotheses: ‖·‖₂ of a matrix is read as the norm that it usually denotes, the spectral norm.
+
+    Instead: ‖·‖_F denotes the Frobenius norm, as in section 6; the loss has no ‖·‖₂. The two norms are equal
+    if and only if the rank of the matrix is at most one.
+    """
+    check.refutes(squared_norms([[1, 0], [0, 1]]) == (2, 1), "the identity of size 2: ‖I‖_F² = 2, ‖I‖₂² = 1")
+
+    def is_equal_up_to_rank_one(entries):
+        a, b, c, d = entries
+        frobenius, spectral = squared_norms([[a, b], [c, d]])
+        return spectral is None or (frobenius == spectral) == (a * d == b * c)
+
+    check.over(product(range(-3, 4), repeat=4), is_equal_up_to_rank_one)

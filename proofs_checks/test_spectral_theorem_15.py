@@ -33,7 +33,7 @@ from proofs_checks import maximization, spectral
 from proofs_checks.maximization import forward_regression, submodularity_ratio
 from proofs_checks.rational import real
 from proofs_checks.spectral import precisely, r_squared_table, rank_power, rank_power_float
-from sparselin.ledger import HOLDS, MISPRINT, OPEN, ClaimFailed, claim, mutants
+from sparselin.ledger import FALSE, HOLDS, MISPRINT, OPEN, ClaimFailed, claim, mutants
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
@@ -171,6 +171,62 @@ def test_generalized_rank_is_submodular(check):
             f = [rank_power(C, S, alpha) for S in rows]
             for A, B, x in strict:
                 maximization.settle(check, f[A | x] - f[A], f[B | x] - f[B], f"{C}, {alpha}: {A}, {B}, {x}")
+
+
+SUPPRESSOR = spectral.Design(np.array([[5, 3], [0, 4]]), 25, np.array([0, 1]))
+"""Columns (1, 0) and (3, 4)/5, y = (0, 1): R² is 0, 16/25 and 1 on the first, the second and both."""
+
+
+@claim(
+    "SR-theorem-15-submodular", "proof of Theorem 15", "exact, interval, proof", FALSE, cases=300, ci_cases=15
+)
+@mutants("rank_power", "r_squared_table", "submodularity_ratio")
+@precisely()
+def test_the_objective_is_not_submodular(check):
+    """The objective g = R² + νf_gr of forward regression is submodular.
+
+    Reading of: “Since g(S) is non-negative, monotone, and submodular, we can now apply Theorem 3”
+
+    Hypotheses: 0 ≤ α ≤ 1, ν > 0, and f_gr(S) = Σ λ_i(C_S)^α. λ_i(C_S) are the eigenvalues of the Gram matrix
+    C_S of the unit columns in S.
+
+    Instead: g is approximately submodular: its submodularity ratio is at least that of R², as the same proof
+    says two sentences earlier. For α = 1, f_gr(S) = |S| is modular, so g is submodular if and only if R² is.
+
+    Consequences: Theorem 15 holds, because Theorem 3 needs an increasing non-negative function with a
+    submodularity ratio, and no submodular one.
+
+    Unchecked: Values of α other than 0, 1/10, 1/2, 9/10 and 1 are not checked.
+    """
+    R, C = r_squared_table(SUPPRESSOR), SUPPRESSOR.correlations
+    check.refutes(
+        [0, 0, fmpq(16, 25), 1] == R
+        and all(_loses(R, C, alpha, nu) for alpha in (1, *ALPHAS) for nu in NUS_HERE),
+        "columns (1, 0), (3, 4)/5, y = (0, 1), ν ≤ 1: the gain of the second is larger after the first",
+    )
+
+    def as_corrected(design):
+        R, k = r_squared_table(design), design.d
+        f = spectral.table(lambda S: rank_power(design.correlations, S, 1), k)
+        g = spectral.added(R, f)
+        everything = len(R) - 1
+        return spectral.is_submodular(g) == spectral.is_submodular(R) and (
+            submodularity_ratio(g, everything, k) >= submodularity_ratio(R, everything, k)
+        )
+
+    check.over(
+        (spectral.draw_design(check.rng, int(check.rng.integers(2, 5))) for _ in range(check.cases)),
+        as_corrected,
+    )
+
+
+NUS_HERE = (fmpq(1), fmpq(1, 8), fmpq(1, 128))
+
+
+def _loses(R, C, alpha, nu):
+    """Return whether g = R² + νf_gr gains more by the second column after the first than before it."""
+    f = [rank_power(C, spectral.members(S), alpha) for S in range(4)]
+    return (R[3] - R[1]) - (R[2] - R[0]) + nu * (f[3] - f[1] - f[2] + f[0]) > 0
 
 
 def _trace(C):

@@ -7,7 +7,7 @@ import re
 import pytest
 from house import FLOORS, MODULES, PROJECT, ROOMS, ROOT, files, imports, numbers, room, tree_of
 
-# Limits on shape, not aims. Lines have none: a limit on lines would be paid for with names, messages and layout.
+# Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
     "files": 295,
     "folders": 24,

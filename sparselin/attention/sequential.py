@@ -76,9 +76,9 @@ def sequential_attention(
     - "linear" and "l1": (λ* + λ₂)/2;
     - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. For this form w = θ = 0 is a local minimum for every λ > 0. At four times the
       default, a single feature of length ℓ can no longer decrease F below its value there;
-    - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows. The
-      reason is that θ_i ≈ s_ic_i/λ, so F is about −Σ(s_ic_i)²/(2λ) plus a constant, and descent from equal
-      s_i favours the largest |c_i|.
+    - the other three forms: ℓ². At no λ do these forms set all coefficients to zero, and they tend to OMP as
+      λ grows. The reason is that θ_i ≈ s_ic_i/λ, so F is about −Σ(s_ic_i)²/(2λ) plus a constant, and descent
+      from equal s_i favours the largest |c_i|.
 
     Units. For "softmax" the objective adds ‖w‖², which has no unit, to a squared residual, which has the unit
     of ‖y‖². By default y is first multiplied by a number for which λ*(S) = 10ℓ², so that the units of X and y

@@ -10,7 +10,9 @@ direction β̇ = dβ/dε. With u = Xβ̇ and g_j = s_j⟨X_j, u⟩, the KKT cond
 These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to s_jβ̇_j ≥ 0 for the j with β_j =
 0. This is a nonnegative least squares problem with some free variables, and the active set method of Lawson
 and Hanson solves it. A single entry or exit takes one step of that method; ties, duplicates and simultaneous
-events need no other code.
+events need no other code. Such a homotopy, without the condition that features enter or leave one at a time,
+is due to Bringmann, Cremers, Krahmer and Möller (*The homotopy method revisited*, 2016, arXiv 1605.00071).
+They prove that it ends after finitely many steps, and describe all directions at each point.
 
 Between knots, β and c are linear in λ. They are computed from X and y (`_segment`). The slope −dβ/dλ on a
 segment is β̇, which is nonzero only on S and on P, the nonzero features outside S. A knot is accepted only if

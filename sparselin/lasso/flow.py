@@ -84,7 +84,8 @@ def gradient_flow(
     Burger, Gilboa, Osher and Xu, *Nonlinear inverse scale space methods*, 2006. Burger, Möller, Benning and
     Osher, *An adaptive inverse scale space method for compressed sensing*, 2013: the events. Pesme and
     Flammarion, *Saddle-to-saddle dynamics in diagonal linear networks*, 2023, and Berthier, *Incremental
-    learning in diagonal linear networks*, 2023: gradient flow on w∘θ visits these points. Osher, Ruan, Xiong,
+    learning in diagonal linear networks*, 2023: gradient flow on w∘θ visits these points. Berthier, *Diagonal
+    linear networks and the lasso regularization path*, 2025: the average and the LASSO. Osher, Ruan, Xiong,
     Yao and Yin, *Sparse recovery via differential inclusions*, 2016: statistical properties. Möller and
     Zhang, *Fast sparse reconstruction: greedy inverse scale space flows*, 2016: relations to OMP.
 

@@ -38,8 +38,10 @@ def lasso_path(
     Let P_S^⊥y be the residual of least squares of y on the columns of S. For λ ≥ λ*(S) = ‖XᵀP_S^⊥y‖∞ the
     coefficients outside S are zero. Below λ*(S) the solution β(λ) is piecewise linear. Its knots are the λ at
     which a coefficient enters or leaves the model (Efron et al., *Least angle regression*, 2004; Osborne,
-    Presnell and Turlach, 2000). If columns are dependent, solutions may not be unique; then the path follows
-    one of them. At each knot the KKT (optimality) conditions are checked on all columns.
+    Presnell and Turlach, 2000). At each knot the direction is the solution of a nonnegative least squares
+    problem, so several features may enter or leave at once (Bringmann, Cremers, Krahmer and Möller, *The
+    homotopy method revisited*, 2016). If columns are dependent, solutions may not be unique; then the path
+    follows one of them. At each knot the KKT (optimality) conditions are checked on all columns.
 
     Accuracy. Let r = y − Xβ be the residual and c = Xᵀr its correlations. If the bound on the error of c is
     not below 1e-4·λ, then r and β are refined iteratively, until they equal the results of exact arithmetic
