@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import re
 import zipfile
 
 import click
@@ -165,7 +166,23 @@ def test_the_answer_has_the_names_of_the_columns(tmp_path, rng):
     assert "OMP reaches " in output
     assert invoke("guarantee", "--design", path, "--k", "1", "--target", "age") != output
     assert "no column 'cost'" in invoke("guarantee", "--design", path, "--target", "cost", exit_code=2)
-    assert invoke("verify", "--design", path, "--steps", "2").count("agrees") == 2
+    checked = invoke("verify", "--design", path, "--steps", "2")
+    assert checked.count("agrees") == 2
+    assert re.search(r" 1 +(age|height|weight in kg) ", checked)[1] == picked(X, X[:, 1] + 5)
+
+
+def picked(X, y):
+    """Return the name of the column that correlates most with y."""
+    return ["age", "height", "weight in kg"][int(np.abs(X.T @ y).argmax())]
+
+
+@pytest.mark.parametrize("command", ["verify", "guarantee"])
+def test_the_file_is_an_argument_or_an_option(tmp_path, command):
+    path = written(tmp_path, GOOD)
+    assert invoke(command, path) == invoke(command, "--design", path)
+    assert "given twice" in invoke(command, path, "--design", path, exit_code=2)
+    assert "does not exist" in invoke(command, tmp_path / "no.csv", exit_code=2)
+    assert "--target: needs FILE" in invoke(command, "--target", "y", exit_code=2)
 
 
 WRONG_DESIGNS = [

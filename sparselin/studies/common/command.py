@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import shlex
 import signal
@@ -100,11 +101,23 @@ def output_option(default: str, holds: str) -> Callable[[Any], Any]:
 
 
 def design_option(words: str) -> Callable[[Any], Any]:
-    """Return the option --design of a command: a file that `saved_design.read_design` reads.
+    """Give a command the argument FILE, or --design FILE: a file that `saved_design.read_design` reads.
 
     words : the help of the option.
     """
-    return click.option("--design", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=words)
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def command(file: Path | None, design: Path | None, **options: Any) -> Any:
+            if file is not None and design is not None:
+                raise click.UsageError("the design is given twice. Pass FILE, or --design FILE, but not both")
+            return function(design=design if file is None else file, **options)
+
+        with_option = click.option("--design", metavar="FILE", type=file, help=f"The same as FILE: {words}")
+        return click.argument("file", required=False, type=file)(with_option(command))
+
+    return decorate
 
 
 def watch(

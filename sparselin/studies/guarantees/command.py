@@ -53,7 +53,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output",
 )
 @click.option("--quick", is_flag=True, help="A quick look that takes seconds: fewer designs in each part.")
 @common.design_option(
-    "Examine only the data in this file: an .npz with X and y, or a .csv whose first line names the columns. "
+    "examine only the data in this file: an .npz with X and y, or a .csv whose first line names the columns. "
     "Prints the guarantees for it, and writes no report."
 )
 @common.target_option
@@ -72,16 +72,17 @@ def guarantee(
     """Measure how far greedy selection is from the best subset, and compare this with the proved bounds.
 
     A guarantee is a factor φ for which it is proved that R² of the greedy selection is at least φ times the
-    R² of the best subset. The command prints the results and writes a page with figures.
+    R² of the best subset. The command prints the results and writes a page with figures. With FILE it
+    examines only the data in this file.
 
     Exit status: 0 if every guarantee holds, 1 if one is violated, 130 if interrupted (the report then covers
     the finished designs).
     """
     console = Console()
     if target is not None and design is None:
-        raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
+        raise click.BadParameter("needs FILE, a .csv whose column it names", param_hint="--target")
     if design is not None:
-        common.refuse(_OPTIONS_OF_RUN, "--design, which prints the guarantees for only one design")
+        common.refuse(_OPTIONS_OF_RUN, "--design FILE, which prints the guarantees for only one design")
         raise SystemExit(_show_one(console, design, target, k))
     settings = GuaranteeSettings(families=common.ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
     if quick:

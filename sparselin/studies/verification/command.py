@@ -35,7 +35,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped"
 @click.option("--quick", is_flag=True, help="A quick look: fewer designs and audits, done in seconds.")
 @click.option("--uncapped", is_flag=True, help="Do not cap a descent (the default from 10000 designs on).")
 @common.design_option(
-    "Check only this design, and print each step: an .npz with X and y, or a .csv with named columns."
+    "check only this design, and print each step: an .npz with X and y, or a .csv with named columns."
 )
 @common.target_option
 @click.option(
@@ -63,20 +63,21 @@ def verify(
     With --claim flow, verify that gradient flow on w∘θ tends to the events of `gradient_flow` as the
     initialisation vanishes, on designs with n, d ≤ 20.
 
-    The command draws designs, checks every step of each, prints a table and writes a page with figures.
+    The command draws designs, checks every step of each, prints a table and writes a page with figures. With
+    FILE it checks only the design in this file.
 
     Exit status: 0 if there is no violation and few steps are undecided, 1 if there is a violation or too many
     steps are undecided, 130 if interrupted (the report then covers the finished designs).
     """
     console = Console()
     if target is not None and design is None:
-        raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
+        raise click.BadParameter("needs FILE, a .csv whose column it names", param_hint="--target")
     if plant not in {None, *CLAIMS[claim]}:
         raise click.BadParameter(f"{plant} is not a defect of --claim {claim}", param_hint="--plant")
     if claim == "flow":
         common.refuse(("steps", "uncapped"), "--claim flow, which has neither steps nor descents")
     if design is not None:
-        common.refuse(_OPTIONS_OF_RUN, "--design, which checks only one design")
+        common.refuse(_OPTIONS_OF_RUN, "--design FILE, which checks only one design")
         raise SystemExit(_verify_file(console, design, target, claim, steps, seed, plant))
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
@@ -159,7 +160,7 @@ def _verify_file(
     """Check every step, or the flow, of one saved design, print the checks, and return the exit status."""
     saved = read_design(path, target)
     try:
-        Problem(saved.X, saved.y)
+        problem = Problem(saved.X, saved.y, names=saved.names or None)
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
     if saved.note:
@@ -182,6 +183,7 @@ def _verify_file(
         reach=saved.reach,
         max_iter=settings.iterations,
     )
+    selection = dataclasses.replace(selection, fit=problem.design.fit(problem.names))
     check = check_of(selection, supports, records, saved.audit)
     console.print(str(check), soft_wrap=True, highlight=False, markup=False)
     return 1 if check.verdict == Agreement.VIOLATES else 0
