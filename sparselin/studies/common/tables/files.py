@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -256,7 +257,7 @@ def _keywords(head: Head, body: Body, names: Names) -> dict[str, Any]:
     skip = [*range(before), *body.skipped]
     if skip:
         found["skiprows"] = skip
-    if body.footer:
+    if body.cut:
         found["nrows"] = body.rows
     if not in_rows:
         found["header"] = None
@@ -266,7 +267,11 @@ def _keywords(head: Head, body: Body, names: Names) -> dict[str, Any]:
         if names.index_at is not None:
             every.insert(names.index_at, "index")
         found |= {"names": every} | ({"header": 0} if in_rows else {})
-    if names.places != whole or (len(head.names) > 0 and len(head.names) < head.width and not head.labels):
+    if (
+        names.places != whole
+        or head.longer
+        or (len(head.names) > 0 and len(head.names) < head.width and not head.labels)
+    ):
         found["usecols"] = list(names.places)
     if names.index_at is not None:
         found["index_col"] = names.index_at
@@ -409,7 +414,7 @@ def _call(path: Path, reader: str, options: dict[str, Any]) -> Any:
 
 def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     """Read a sheet of an Excel workbook: the first one with a table, or the one that is given."""
-    sheets = _sheets(path)
+    sheets, first = _sheets(path)
     sheet = _choose_sheet(path, sheets, options.sheet)
     raw = _call(path, "read_excel", {"sheet_name": sheet, "header": None, "dtype": object})
     cells = raw.astype(object).where(raw.notna(), "").to_numpy(object).tolist()
@@ -422,11 +427,12 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
             raise BadTable("must have a row of names, and a row for each row of X and y")
         names = name_columns(head, body)
     except BadTable as error:
-        remedy = error.remedy
-        if not cells and len(sheets) > 1:
-            remedy = f"Pass --sheet to read another sheet: {some(list(map(repr, sheets)))}"
+        others = " or ".join(f"--sheet {shlex.quote(name)}" for name in sheets if name != sheet)
+        remedy = " ".join(
+            filter(None, (error.remedy, f"Another sheet is read with {others}" if others else ""))
+        )
         raise BadTable(f"{path}, sheet {sheet!r}: {error.reason}", remedy) from None
-    keywords: dict[str, Any] = {"sheet_name": sheet} if sheet != sheets[0] or options.sheet else {}
+    keywords: dict[str, Any] = {"sheet_name": sheet} if sheet != first else {}
     keywords |= _keywords(head, body, names) | _missing_keywords(options)
     keywords.pop("index_col", None) if keywords.get("index_col") is False else None
     frame = _call(path, "read_excel", keywords)
@@ -436,21 +442,30 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     return _numerals(path, DataTable(frame, notes, "read_excel", keywords, in_file), {}, {}, options)
 
 
-def _sheets(path: Path) -> list[str]:
-    """Return the names of the sheets of a workbook that hold cells; a sheet that is a chart holds none."""
+def _sheets(path: Path) -> tuple[list[str], str]:
+    """Return the names of the sheets of a workbook that hold cells, and the name of its first sheet.
+
+    A sheet that is a chart, or is empty, holds none.
+    """
     try:
         openpyxl = importlib.import_module("openpyxl")
         book = openpyxl.load_workbook(path, read_only=True)
-        names = [sheet.title for sheet in book.worksheets if hasattr(sheet, "iter_rows")]
+        names = [
+            sheet.title
+            for sheet in book.worksheets
+            if any(cell is not None for row in sheet.iter_rows(values_only=True) for cell in row)
+        ]
+        first = book.sheetnames[0]
         book.close()
     except ImportError as error:
         raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
     except Exception as error:  # a broken archive, or broken XML
         why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise BadTable(f"{path} cannot be read by pandas.read_excel: {why}") from None
+        words = f"{path} cannot be read by pandas.read_excel: {why}"
+        raise BadTable(words, "If a spreadsheet opens it, save the sheet as a .csv") from None
     if not names:
-        raise BadTable(f"{path} has no sheet with cells, only charts")
-    return names
+        raise BadTable(f"{path} has no sheet with cells")
+    return names, first
 
 
 def _choose_sheet(path: Path, sheets: Sequence[str], given: str | None) -> str:

@@ -52,6 +52,7 @@ class Head(NamedTuple):
     line : the number of the line with the names, or 0.
     leading : the rows before it, which are left out, with what they are.
     labels : whether the rows have one cell more than the line of names, at the beginning: R's row names.
+    longer : whether the line of names has more cells, which are empty.
     in_comment : whether the line with the names is a comment, as numpy.savetxt writes it.
     """
 
@@ -61,6 +62,7 @@ class Head(NamedTuple):
     line: int
     leading: tuple[tuple[TableRow, str], ...]
     labels: bool
+    longer: bool = False
     in_comment: bool = False
 
 
@@ -98,7 +100,7 @@ def find_head(rows: Sequence[TableRow], options: ReadingOptions) -> Head:
     comment = _names_in_comment(leading, rows[i], width)
     if comment is not None:
         names, row = comment
-        return Head(names, width, row.record, row.line, tuple(leading[:-1]), False, True)
+        return Head(names, width, row.record, row.line, tuple(leading[:-1]), False, in_comment=True)
     while i + 1 < len(rows) and (what := _before_names(rows, i, width)):
         leading.append((rows[i], what))
         i += 1
@@ -128,7 +130,7 @@ def _head(rows: Sequence[TableRow], row: TableRow, leading: tuple[tuple[TableRow
     labels = len(names) == width - 1 and any(
         not _is_empty(later.cells[-1]) for later in rows[1:] if len(later.cells) == width
     )
-    return Head(names, width, row.record, row.line, leading, labels)
+    return Head(names, width, row.record, row.line, leading, labels, longer=len(row.cells) > width)
 
 
 def _leading(rows: Sequence[TableRow], i: int) -> str:
@@ -238,6 +240,7 @@ class Body(NamedTuple):
     last : the number of the record of the last one.
     footer : the rows behind it, which are left out.
     skipped : the records between that --skip leaves out.
+    cut : whether rows behind the last one are left out.
     empty : for each column, whether no row has a value in it; only for columns without a name.
     """
 
@@ -245,6 +248,7 @@ class Body(NamedTuple):
     last: int
     footer: tuple[TableRow, ...]
     skipped: tuple[int, ...]
+    cut: bool
     empty: dict[int, bool]
 
 
@@ -295,7 +299,8 @@ def read_body(rows: Iterable[TableRow], head: Head, options: ReadingOptions, wat
             f"line {row.line}, the last row, seems to hold totals: {shown}",
             f"Pass --skip {row.line} to leave it out, or --keep-levels {totals[0].strip()!r} to keep it",
         )
-    return Body(count, last, tuple(footer), tuple(r for r in skipped if r < last), empty)
+    cut = bool(footer) or any(record > last for record in skipped)
+    return Body(count, last, tuple(footer), tuple(r for r in skipped if r < last), cut, empty)
 
 
 def _fits(cells: Sequence[Any], head: Head) -> bool:

@@ -9,6 +9,7 @@ other columns of the file if they agree.
 """
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,13 +33,14 @@ ERRORS = frozenset((
     "#¡VALOR!", "#¡REF!", "#¡NUM!", "#¿NOMBRE?", "#¡NULO!", "#¡DIV/0!", "#VALORE!", "#RIF!", "#NOME?",
     "#NULLO!",
 ))  # fmt: skip
-_MARK = re.compile(r"[^\w\s]+|\.[A-Za-z_]")  # "?", "-", "."; and ".A", a missing value of SAS and Stata
+_MARK = re.compile(r"[^\w\s]+|\.[A-Za-z_]|\\N")  # "?", "-", "."; ".A" of SAS and Stata; "\N" of MySQL
 _MARKS = 0.5  # the largest share of such marks in a column of numbers
+_SINGLE = 4  # columns for which a message proposes an option of their own
 _CODES, _DISTINCT = 0.1, 8  # the largest share of other texts without digits, and the number of them
 # an amount with its unit or currency before or behind, a sign or parentheses
 _AFFIX = r"[^\s\d.,()+\-−<>≤≥~≈='’\"]{1,12}\.?"
 _AMOUNT = re.compile(
-    rf"\(?\s*[-+{_MINUS}]?\s*(?P<before>{_AFFIX})?\s*[-+{_MINUS}]?\s*"
+    rf"\(?\s*[-+{_MINUS}]?\s*(?P<before>{_AFFIX})?\s*\(?[-+{_MINUS}]?\s*"
     rf"(?:[0-9][0-9.,'’\s]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s*(?P<behind>{_AFFIX})?\s*[-)]?"
 )
 
@@ -93,11 +95,14 @@ class Conversion(NamedTuple):
             code.append(f"    column = column.mask(column.isin({list(self.missing)!r}))")
         texts = "column"
         for old, new, regex in self.replacements:
-            texts += f".str.replace({'r' if regex else ''}{old!r}, {new!r}, regex={regex})".replace(
-                "\\\\", "\\"
-            )
+            texts += f".str.replace({_literal(old)}, {_literal(new)}, regex={regex})"
         texts += ".fillna(column)" if self.mixed and self.replacements else ""
         return "\n".join([*code, f"    table[name] = {texts}.astype(float)"])
+
+
+def _literal(text: str) -> str:
+    """Return a text as Python writes it; with a backslash, as a raw one."""
+    return "r" + repr(text).replace("\\\\", "\\") if "\\" in text else repr(text)
 
 
 class NumberColumn(NamedTuple):
@@ -176,7 +181,7 @@ def examine(column: Any, words: Sequence[str], generous: bool = False) -> Number
     readings = {text: readings_of(plain[text]) for text in counts}
     fits = {r: sum(counts[text] for text, found in readings.items() if found & r) for r in (POINT, COMMA)}
     most = max(fits.values())
-    if not most or (generous and affixes and not any(readings.values())):
+    if not most + len(others) or (generous and affixes and not any(readings.values())):
         return None
     possible = sum(reading for reading, count in fits.items() if count == most)
     if any(readings[text] in (POINT, COMMA) for text in counts) and possible == POINT | COMMA:
@@ -277,9 +282,11 @@ def _ambiguous(path: Path, names: Sequence[str], columns: Mapping[str, NumberCol
     whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
     sign_name = "comma" if sign == "," else "point"
     more = f" The same holds for {some([short(name) for name in names[1:]])}." if names[1:] else ""
+    single = [f"--thousands {shlex.quote(f'{name}={sign}')} or --decimal {shlex.quote(f'{name}={sign}')}"
+              for name in names[:_SINGLE]]  # fmt: skip
     return BadTable(
         f"{path}: column {short(names[0])} has two readings: {short(cell)} is {whole} if the {sign_name} "
         f"separates thousands, and {real} if it is the decimal sign; no cell decides.{more}",
-        f"Pass --thousands {sign} or --decimal {sign}; for this column only, "
-        f"--thousands '{names[0]}={sign}' or --decimal '{names[0]}={sign}'",
+        f"Pass --thousands {sign} or --decimal {sign}"
+        + (f"; for single columns, {'; '.join(single)}" if names[1:] else ""),
     )

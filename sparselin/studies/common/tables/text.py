@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+import shlex
 import zipfile
 import zlib
 from collections import Counter
@@ -93,9 +94,19 @@ def find_separator(path: Path, file: TextIO) -> tuple[str, bool]:
         raise BadTable(
             f"{path} needs a column for y and others for X, separated by commas, semicolons, tabs, vertical "
             f"bars or blanks; it has {short(first)}",
-            "Pass --separator with the character that separates its columns" if not first.isalnum() else "",
+            _proposed_separator(first),
         )
     return best, False
+
+
+def _proposed_separator(line: str) -> str:
+    """Return a sentence with the option for a line whose only sign may separate its columns, or ""."""
+    signs = sorted({sign for sign in line if not sign.isalnum() and sign not in " _.-\"'"})
+    if not signs:
+        return ""
+    return (
+        f"Pass --separator {shlex.quote(max(signs, key=line.count))} if this character separates its columns"
+    )
 
 
 def _agreement(lines: Sequence[str], separator: str) -> tuple[int, float]:
@@ -107,7 +118,10 @@ def _agreement(lines: Sequence[str], separator: str) -> tuple[int, float]:
     width = max(counts, key=lambda width: (counts[width], width))
     fields = [field for cells in rows if len(cells) == width for field in cells[:_FIELDS]]
     others = "".join(other for other in ",;\t|" if other != separator)
-    clean = sum(is_number(field) or not any(sign in field for sign in others) for field in fields)
+    clean = sum(
+        is_number(field) or (field == field.strip() and not any(sign in field for sign in others))
+        for field in fields
+    )
     return counts[width], clean / len(fields)
 
 
