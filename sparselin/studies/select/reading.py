@@ -136,6 +136,13 @@ _OPTIONS = [
     ),
 ]
 NAMES = (
-    "separator", "decimal", "thousands", "missing_values", "keep_levels", "skip", "header", "sheet",
+    "separator",
+    "decimal",
+    "thousands",
+    "missing_values",
+    "keep_levels",
+    "skip",
+    "header",
+    "sheet",
     "encoding",
-)  # fmt: skip
+)

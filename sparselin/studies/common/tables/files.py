@@ -126,10 +126,13 @@ def with_numbers(
         name: [text for text in column.missing if text.strip() in words] for name, column in found.items()
     }
     unreadable = {
-        name: {text: tuple((np.flatnonzero(frame[name] == text) + 1).tolist()) for text in column.missing
-               if text not in known[name]}
+        name: {
+            text: tuple((np.flatnonzero(frame[name] == text) + 1).tolist())
+            for text in column.missing
+            if text not in known[name]
+        }
         for name, column in found.items()
-    }  # fmt: skip
+    }
     table = _convert(table, found, readings)
     missing = {name: tuple(texts) for name, texts in known.items() if texts}
     notes = dataclasses.replace(
@@ -221,9 +224,11 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
         )
     notes = _notes(path, head, body, names, options)
     notes = dataclasses.replace(
-        notes, encoding=text.encoding if not options.encoding else "", guessed=bool(text.encoding),
+        notes,
+        encoding=text.encoding if not options.encoding else "",
+        guessed=bool(text.encoding),
         separator=separator,
-    )  # fmt: skip
+    )
     in_file, frame.columns = list(frame), list(names.names)
     places = [p for i, p in enumerate(names.places) if i != names.index_at]
     zeros = tuple(name for name, place in zip(names.names, places, strict=True) if place in signs.zeros)

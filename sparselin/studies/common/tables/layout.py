@@ -198,8 +198,11 @@ def _check_head(row: TableRow, below: Sequence[TableRow], head: Head) -> None:
     if len(numbers) == len(cells):
         words = "must name the columns; it has only numbers"
         raise BadTable(f"the first line {words}" if row.line == 1 else f"line {row.line} {words}", remedy)
-    values = [float(str(cell).replace(",", ".")) if str(cell).count(",") < 2 else 0.0 for cell in numbers
-              if re.fullmatch(r"[-+0-9.,]+", str(cell))]  # fmt: skip
+    values = [
+        float(str(cell).replace(",", ".")) if str(cell).count(",") < 2 else 0.0
+        for cell in numbers
+        if re.fullmatch(r"[-+0-9.,]+", str(cell))
+    ]
     ordered = all(a < b for a, b in itertools.pairwise(values)) and len(values) == len(numbers)
     if 2 * len(numbers) >= len(cells) and not (ordered and len(numbers) > 2):
         shown = some([short(str(cell)) for cell in cells])
@@ -211,9 +214,10 @@ def _check_head(row: TableRow, below: Sequence[TableRow], head: Head) -> None:
         return
     first, rest = below[0], below[1:]
     numeric = [
-        j for j in range(head.width)
+        j
+        for j in range(head.width)
         if 5 * sum(_is_numeric(other.cells[j]) for other in rest) >= 4 * len(rest)
-    ]  # fmt: skip
+    ]
     texts = [first.cells[j] for j in numeric if _is_word(first.cells[j])]
     if texts and 2 * len(texts) >= len(numeric) and not any(_is_numeric(first.cells[j]) for j in numeric):
         shown = some([short(str(cell).strip()) for cell in texts])
@@ -228,9 +232,25 @@ def _is_word(cell: Any) -> bool:
     """Return whether a cell is a text with a letter that is no mark of a missing value."""
     text = "" if _is_empty(cell) else str(cell).strip()
     has_letter = re.search(r"[^\W\d_]|[%°µ$€£()\[\]]", text)
-    return has_letter is not None and not _is_numeric(cell) and text.lower() not in (
-        "na", "n/a", "nan", "null", "none", "missing", "nd", "n.d.", "k.a.", "k. a.", "#n/a", "#nv",
-    )  # fmt: skip
+    return (
+        has_letter is not None
+        and not _is_numeric(cell)
+        and text.lower()
+        not in (
+            "na",
+            "n/a",
+            "nan",
+            "null",
+            "none",
+            "missing",
+            "nd",
+            "n.d.",
+            "k.a.",
+            "k. a.",
+            "#n/a",
+            "#nv",
+        )
+    )
 
 
 class Body(NamedTuple):

@@ -25,14 +25,59 @@ _SIGN_OF = {POINT: ".", COMMA: ","}
 
 # texts that count as missing in columns of numbers, whatever their share: those that pandas takes, and the
 # errors of spreadsheets in English, German, French, Spanish and Italian
-PANDAS_MISSING = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-                  "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
-ERRORS = frozenset((
-    "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!", "#N/A", "#SPILL!", "#CALC!",
-    "#ERROR!", "#ZAHL!", "#BEZUG!", "#WERT!", "#NV", "#VALEUR!", "#NOMBRE!", "#NOM?", "#NUL!",
-    "#¡VALOR!", "#¡REF!", "#¡NUM!", "#¿NOMBRE?", "#¡NULO!", "#¡DIV/0!", "#VALORE!", "#RIF!", "#NOME?",
-    "#NULLO!",
-))  # fmt: skip
+PANDAS_MISSING = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
+ERRORS = frozenset(
+    (
+        "#DIV/0!",
+        "#VALUE!",
+        "#REF!",
+        "#NUM!",
+        "#NAME?",
+        "#NULL!",
+        "#N/A",
+        "#SPILL!",
+        "#CALC!",
+        "#ERROR!",
+        "#ZAHL!",
+        "#BEZUG!",
+        "#WERT!",
+        "#NV",
+        "#VALEUR!",
+        "#NOMBRE!",
+        "#NOM?",
+        "#NUL!",
+        "#¡VALOR!",
+        "#¡REF!",
+        "#¡NUM!",
+        "#¿NOMBRE?",
+        "#¡NULO!",
+        "#¡DIV/0!",
+        "#VALORE!",
+        "#RIF!",
+        "#NOME?",
+        "#NULLO!",
+    )
+)
 _MARK = re.compile(r"[^\w\s]+|\.[A-Za-z_]|\\N")  # "?", "-", "."; ".A" of SAS and Stata; "\N" of MySQL
 _MARKS = 0.5  # the largest share of such marks in a column of numbers
 _SINGLE = 4  # columns for which a message proposes an option of their own
@@ -282,8 +327,10 @@ def _ambiguous(path: Path, names: Sequence[str], columns: Mapping[str, NumberCol
     whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
     sign_name = "comma" if sign == "," else "point"
     more = f" The same holds for {some([short(name) for name in names[1:]])}." if names[1:] else ""
-    single = [f"--thousands {shlex.quote(f'{name}={sign}')} or --decimal {shlex.quote(f'{name}={sign}')}"
-              for name in names[:_SINGLE]]  # fmt: skip
+    single = [
+        f"--thousands {shlex.quote(f'{name}={sign}')} or --decimal {shlex.quote(f'{name}={sign}')}"
+        for name in names[:_SINGLE]
+    ]
     return BadTable(
         f"{path}: column {short(names[0])} has two readings: {short(cell)} is {whole} if the {sign_name} "
         f"separates thousands, and {real} if it is the decimal sign; no cell decides.{more}",
