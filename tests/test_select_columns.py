@@ -1,12 +1,15 @@
 """Test the use that `sparselin select` makes of each column, and that its proposals work when followed."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from house import ROOT
 from selected import run
 
-from sparselin.studies.select import columns, identifiers
+from sparselin.studies.common import page
+from sparselin.studies.select import columns, identifiers, words
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -179,3 +182,41 @@ def test_distinct_whole_numbers_that_are_used_are_named(tmp_path):
     assert "Used as numbers, although their whole numbers are all distinct: pop." in output
     for option in ("--drop=pop", "--numbers=pop"):
         assert "all distinct" not in run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1", option)[0]
+
+
+@pytest.mark.parametrize("case", ["rare", *range(9, 22)])
+def test_one_pass_reports_where_r2_is_not_defined(tmp_path, case):
+    """Among rare events, and where one row is held out, y is constant on the held-out rows."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    n = 500 if case == "rare" else case
+    frame = pd.DataFrame(rng.standard_normal((n, 2)), columns=["a", "b"]).assign(y=np.arange(n) == 3)
+    frame["y"] = frame["y"].astype(float) if case == "rare" else frame["a"]
+    frame.to_parquet(tmp_path / "t.parquet")
+    output, folder = run(tmp_path, None, "--one-pass", "--k=1", name="t.parquet")
+    held = n // 10
+    assert ("not defined, because y is constant there" in output) == (case == "rare" or held == 1)
+    assert ("held-out row" in output) == (held > 0)
+    row = results(folder)["selected"][0]
+    assert (row["held_out_r2"] is None) == (case == "rare" or held < 2)
+    assert "nan" not in (folder / "selected.csv").read_text()
+
+
+def test_a_k_beyond_the_columns_names_those_left_out(tmp_path):
+    frame = with_column("patient", np.arange(N))
+    output, _ = run(tmp_path, frame, *WHOLE, "--k=3", exit_code=2)
+    assert "at most 2, forced features included; got 3. Columns left out: patient (identifier: 80" in output
+    run(tmp_path, frame, *WHOLE, "--k=3", "--numbers=patient")
+
+
+@pytest.mark.parametrize("value", [-0.0, -1e-17, -4e-4, 0.0, 3e-4])
+def test_no_number_is_a_negative_zero(value):
+    """R² of no feature on held-out rows is zero up to rounding, of either sign."""
+    assert page.number(value) == "0.000"
+    assert page.number(value, "{:.1%}") == f"{abs(value):.1%}"
+    assert page.number(-0.6, "{:.0%}") == "-60%"
+    assert page.number(-3e-4, "{:.0e}") == "-3e-04"
+    assert words.number(0.0 * -1) == "0"
+    for path in ("validation.txt.j2", "headline.txt.j2", "cautions.txt.j2"):
+        text = (ROOT / "studies/select" / path).read_text(encoding="utf-8")
+        assert not re.search(r'"%\.\df%*" \| format\((100 \* )?(job|found)\.r2', text)

@@ -89,7 +89,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
         solved = (self._solve(x, self.targets_[:, i], min(k, d)) for i, k in enumerate(sizes))
         self.results_, models = zip(*solved, strict=True)
         for i, (found, k) in enumerate(zip(self.results_, sizes, strict=True)):
-            words = f"equation {i} has {len(found)} of {k} terms, R² {found.r2:.4f}. {found.status.line}"
+            words = f"equation {i} has {len(found)} of {k} terms, R² {found.r2:z.4f}. {found.status.line}"
             if self.verbose:
                 print(words)  # noqa: T201
             if found.status.name not in ("COMPLETED", "EXACT_FIT", "TOLERANCE") or k > d:

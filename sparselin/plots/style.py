@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
+from sparselin.results.display import printable
 from sparselin.validation import needs
 
 if TYPE_CHECKING:
@@ -139,9 +140,10 @@ def rows(ax: Axes, labels: Sequence[str]) -> None:
 def name(names: Names, j: int) -> str:
     """Return a label for feature j: its name, or x0, x1, … without names. A long name is cut in the middle.
 
-    Matplotlib leaves labels that begin with "_" out of legends, so such a label gets a space in front.
+    Control characters are escaped, because an SVG must not contain them. Matplotlib leaves labels that begin
+    with "_" out of legends, so such a label gets a space in front.
     """
-    label = ("" if names is None else " ".join(names[j].split())) or f"x{j}"
+    label = ("" if names is None else printable(" ".join(names[j].split()))) or f"x{j}"
     label = f" {label}" if label.startswith("_") else label
     half = _LETTERS // 2
     label = label if len(label) <= _LETTERS else f"{label[:half]}…{label[1 - half :]}"

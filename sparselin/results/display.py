@@ -201,7 +201,7 @@ def _cell(value: Any, decimals: int | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
-        return number(value) if decimals is None or value != value else f"{value:.{decimals}f}"
+        return number(value) if decimals is None or value != value else f"{value:z.{decimals}f}"
     if isinstance(value, complex):
         sign = "-" if math.copysign(1, value.imag) < 0 else "+"
         return f"{number(value.real)}{sign}{number(abs(value.imag))}j"

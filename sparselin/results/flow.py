@@ -217,7 +217,7 @@ class FlowPath(FittedPath):
     def _headline(self) -> str:
         used = f"{len(self.features)} of {self.n_features} features"
         span = f", τ up to {number(float(self.tau[-1]))}" if len(self) else ""
-        return f"{plural(len(self), 'event')}{span}, {used}, R² {float(self.r2[-1]):.3f}, {self.status.name}"
+        return f"{plural(len(self), 'event')}{span}, {used}, R² {float(self.r2[-1]):z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         sets = [set[int](), *map(set, self.supports)]

@@ -130,7 +130,7 @@ class LassoPath(FittedPath):
         first, last = number(float(self.knots[0])), number(float(self.knots[-1]))
         used = f"{len(self.features)} of {self.n_features} features"
         span = f"{len(self)} knots, λ from {first} to {last}" if len(self) > 1 else f"1 knot, λ = {last}"
-        return f"{span}, {used}, R² {float(self.r2[-1]):.3f}, {self.status.name}"
+        return f"{span}, {used}, R² {float(self.r2[-1]):z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         changes = list(itertools.pairwise([set[int](), *map(set, self.active)]))

@@ -137,7 +137,7 @@ class SelectionPath(Steps, base.WithSquares):
         return _predict(self, X, t)
 
     def _headline(self) -> str:
-        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         columns = (*self._picks(), Column("r2", "R²", self.r2_path[1:], 4))
@@ -231,7 +231,7 @@ class GeneralizedPath(Steps):
 
     def _headline(self) -> str:
         size = f"{len(self)} of {self.n_features} features"
-        return f"{self.loss}, {size}, D² {self.d2:.3f}, {self.status.name}"
+        return f"{self.loss}, {size}, D² {self.d2:z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         columns = (
@@ -374,7 +374,7 @@ class GroupPath(base.WithSquares):
     def _headline(self) -> str:
         loss, share = ("", "R²") if self.loss == "squared" else (f"{self.loss}, ", "D²")
         columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
-        return f"{loss}{columns}, {share} {self.r2:.3f}, {self.status.name}"
+        return f"{loss}{columns}, {share} {self.r2:z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
         members = [self._names_of(self.support[a:b]) for a, b in itertools.pairwise(self.sizes)]

@@ -82,7 +82,7 @@ class SubsetResult(base.Supported):
 
     def _headline(self) -> str:
         g = "" if self._plain else f", g {number(self.value)}"
-        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}{g}, {self.status.name}"
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:z.3f}{g}, {self.status.name}"
 
     def _table(self) -> Table:
         after = np.cumsum(self.gains) + (self.value - self.gains.sum())
@@ -181,7 +181,7 @@ class BestSubset(SubsetResult):
 
     def _headline(self) -> str:
         proof = "optimal" if self.optimal else f"gap {self.gap:.2%}"
-        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {proof}, {self.status.name}"
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:z.3f}, {proof}, {self.status.name}"
 
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]
@@ -281,7 +281,7 @@ class NuChoice(Result):
 
     def _headline(self) -> str:
         S = self.selection
-        size = f"{len(S)} of {S.n_features} features, R² {S.r2:.3f}"
+        size = f"{len(S)} of {S.n_features} features, R² {S.r2:z.3f}"
         return f"ν {number(self.nu)}, {size}; {self.qualifies} of the tried ν qualify"
 
     def _table(self) -> Table:
@@ -292,7 +292,7 @@ class NuChoice(Result):
         )
         target, other = ("refitted", "as it is") if self.refitted else ("as it is", "refitted")
         r2 = {"refitted": self.r2_refitted, "as it is": self.r2_lasso}
-        against = f"R² of the LASSO, {target}: {r2[target]:.4f} (compared), {other}: {r2[other]:.4f}"
+        against = f"R² of the LASSO, {target}: {r2[target]:z.4f} (compared), {other}: {r2[other]:z.4f}"
         names = ", ".join(map(short, self.selection.support_names[:12])) + ", …" * (len(self.selection) > 12)
         return Table(columns, (f"selection: {names}", against, self.method), len(self.tried))
 

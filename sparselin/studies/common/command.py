@@ -6,9 +6,10 @@ import functools
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -16,21 +17,29 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from sparselin.results.display import printable
 from sparselin.studies.common import folder
 
 _Item = TypeVar("_Item")
 # the errors of a full disk, for example where compiled functions are cached
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
+_LOST = "sparselin.output_lost"  # the entry of click's context that says that a part was not printed
 
 
 @contextlib.contextmanager
 def report_failures() -> Iterator[None]:
     """Inside a `with` block, end the program with a short message if a report cannot be written.
 
-    After Ctrl-C the exit status is 130.
+    After Ctrl-C the exit status is 130; it is 1 if the output could not be written. Control characters in
+    messages are escaped.
     """
     try:
         yield
+    except click.ClickException as error:
+        error.message = _visible(error.message)  # type: ignore[misc]  # final for subclasses only
+        raise
+    except SystemExit as end:
+        raise SystemExit(end.code or int(_is_lost())) from None
     except (folder.ReportError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in _FULL:
             raise
@@ -38,6 +47,79 @@ def report_failures() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
         raise SystemExit(130) from None
+    if _is_lost():
+        raise SystemExit(1)
+
+
+def _is_lost() -> bool:
+    """Return whether a part of the output could not be written."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_LOST))
+
+
+def _visible(text: str) -> str:
+    """Return a text with its control characters escaped, apart from line breaks."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+class Terminal(Console):
+    """The console of a command: a failing output never ends the command before its report is written.
+
+    Characters that the encoding of the output lacks are replaced. If the output is closed (as by `| head`) or
+    full, the rest is not printed, and the command goes on; a full output makes the exit status 1. Control
+    characters in texts are escaped, apart from line breaks, because names of columns may have any.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(file=cast(TextIO, _Output(sys.stdout)), **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects as rich does, with the control characters of texts escaped."""
+        texts = [_visible(item) if isinstance(item, str) else item for item in objects]
+        super().print(*texts, **options)
+
+
+class _Output:
+    """The standard output, whose errors are kept instead of raised.
+
+    error : the error that ended the output, or None.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> int:
+        encoding = getattr(self._file, "encoding", None) or "utf-8"
+        self._try(self._file.write, text.encode(encoding, "replace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self._file.flush)
+
+    def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
+        if self.error is not None:
+            return
+        try:
+            call(*arguments)
+        except OSError as error:
+            self.error = error
+            _discard(self._file)
+            if not isinstance(error, BrokenPipeError):
+                click.echo(f"The output cannot be written: {error.strerror or error}.", err=True)
+                if (context := click.get_current_context(silent=True)) is not None:
+                    context.meta[_LOST] = True
+
+
+def _discard(file: TextIO) -> None:
+    """Send what is still written to a file nowhere, so that Python can close the file without an error."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, file.fileno())
+        os.close(nowhere)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -64,7 +146,7 @@ class NewPath(click.Path):
 
 
 seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The random seed."
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="The random seed."
 )
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: all cores]"

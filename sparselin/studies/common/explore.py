@@ -5,9 +5,9 @@ import importlib.util
 import os
 
 import click
-from rich.console import Console
 
 from sparselin.plots.explorer.presets import address, state_of
+from sparselin.studies.common.command import Terminal
 
 
 @click.command(short_help="Drag a design and watch the dual polytope and the picks.")
@@ -26,7 +26,7 @@ def explore(start: str, port: int, browser: bool) -> None:
     Exit status: 0 if stopped, 1 if the port is taken or the extra `notebooks` is missing, 2 for bad
     arguments.
     """
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True, highlight=False)
     try:
         query = address(state_of(start))
     except ValueError as error:

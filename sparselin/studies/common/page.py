@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import math
 import platform
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import sparselin
 from sparselin import plots
-from sparselin.results.display import join_words, plural
+from sparselin.results.display import join_words, plural, printable
 
 _DPI = 130  # the resolution of figures, and of the images in them
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def describe(
@@ -53,24 +55,41 @@ def environment(templates: Path, **options: Any) -> Environment:
 
 def render(template: Path, context: dict[str, Any]) -> bytes:
     """Return index.html, from a template that extends this folder's page.html.j2."""
-    page = environment(template.parent, autoescape=True).get_template(template.name)
+    page = environment(template.parent, autoescape=True, finalize=_visible).get_template(template.name)
     return page.render(context).encode("utf-8", "replace")
 
 
 def sentences(template: Path, context: dict[str, Any]) -> list[str]:
-    """Return the sentences of a template that has each sentence, or none, in a line."""
-    text = environment(template.parent).get_template(template.name).render(context)
+    """Return the sentences of a template that has each sentence, or none, in a line.
+
+    Line breaks and other control characters of the values are escaped, so that a value, such as the name of a
+    column, neither ends its sentence nor acts on a terminal.
+    """
+    made = environment(template.parent, finalize=lambda v: printable(v) if isinstance(v, str) else v)
+    text = made.get_template(template.name).render(context)
     return [line for line in text.splitlines() if line]
 
 
+def _visible(value: Any) -> Any:
+    """Return a text of a page with its control characters, apart from line breaks and tabs, escaped."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return _CONTROL.sub(lambda match: printable(match[0]), value)
+
+
 def number(value: float, style: str = "{:.3f}") -> str:
-    """Format a number; NaN is a dash."""
-    return "–" if math.isnan(value) else style.format(value)
+    """Format a number; NaN is a dash, and a number that rounds to zero has no sign."""
+    return "–" if math.isnan(value) else unsigned_zero(style.format(value))
+
+
+def unsigned_zero(text: str) -> str:
+    """Return the text of a number, without the sign of a zero such as "-0.000"."""
+    return text.removeprefix("-") if text.startswith("-") and not re.search("[1-9]", text) else text
 
 
 def share(value: float) -> str:
     """Format a share in percent; NaN is a dash."""
-    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
+    return "–" if math.isnan(value) else f"{100 * value:z.0f} %"
 
 
 def archive(**arrays: Any) -> bytes:

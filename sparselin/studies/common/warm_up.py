@@ -14,13 +14,12 @@ import click
 import numpy as np
 import scipy.sparse
 from numba.core import event
-from rich.console import Console
 from rich.table import Table
 
 import sparselin as sl
 from sparselin.parallel.processes import run_jobs
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
-from sparselin.studies.common.command import jobs_option, watch
+from sparselin.studies.common.command import Terminal, jobs_option, watch
 
 
 class Warmed(NamedTuple):
@@ -159,7 +158,7 @@ def warm_up(jobs: int) -> None:
 
     Exit status: 0 if all functions are compiled, 130 if interrupted (finished functions stay cached).
     """
-    console = Console()
+    console = Terminal()
     done: list[Warmed] = []
 
     def take(warmed: Warmed) -> tuple[int, str]:

@@ -78,7 +78,7 @@ def guarantee(
     Exit status: 0 if every guarantee holds, 1 if one is violated, 130 if interrupted (the report then covers
     the finished designs).
     """
-    console = Console()
+    console = common.Terminal()
     if target is not None and design is None:
         raise click.BadParameter("needs FILE, a .csv whose column it names", param_hint="--target")
     if design is not None:

@@ -61,7 +61,7 @@ def ledger(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     claims = _of_paper(claims, paper)
-    console = Console()
+    console = common.Terminal()
     if design is not None:
         common.refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks only one value")
         raise SystemExit(_again(console, claims, design))

@@ -183,7 +183,7 @@ def select(
         )  # fmt: skip
         run_one_pass(one, method, k, seed, output, command.command_line())
     command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
-    console, started = Console(), time.perf_counter()
+    console, started = command.Terminal(), time.perf_counter()
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
     with _usage_errors():
@@ -207,24 +207,26 @@ def select(
         command.ignore_interrupts()
         interrupted = job.path.status is Status.STOPPED
         seconds = time.perf_counter() - started
-        for line in words.data_lines(job):
-            console.print(line, **_PLAIN)
-        console.print(words.table(job))
-        for line in (words.headline(job), *words.validation_lines(job)):
-            console.print(line, **_PLAIN)
-        for line in job.cautions:
-            console.print(f"Caution: {line}", **_PLAIN)
         index = report.write(output, job, command.command_line(), seed, seconds, interrupted)
+    for line in words.data_lines(job):
+        console.print(line, **_PLAIN)
+    console.print(words.table(job))
+    for line in (words.headline(job), *words.validation_lines(job)):
+        console.print(line, **_PLAIN)
+    for line in job.cautions:
+        console.print(f"Caution: {line}", **_PLAIN)
     command.finish(console, index, interrupted)
 
 
 def _report_folder(table: Path) -> Path:
     """Return the default folder of the report about a table, report/select/NAME.
 
-    NAME is the name of the table without .csv or .gz. Raises click.UsageError if the folder holds the report
-    about another file of this name.
+    NAME is the name of the table without .csv or .gz, or with them if only points are left, as of `...csv`:
+    `report/select/..` would be another folder. Raises click.UsageError if the folder holds the report about
+    another file of this name.
     """
-    output = Path("report/select", Path(table.name.removesuffix(".gz")).stem)
+    name = Path(table.name.removesuffix(".gz")).stem
+    output = Path("report/select", name if name.strip(".") else table.name)
     earlier = table_of_report(output)
     if earlier and Path(earlier).resolve() != table.resolve():
         raise click.UsageError(
@@ -267,8 +269,10 @@ def _largest_to_try(data: Data, request: ModelRequest, k: int | None, splits: li
         size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)) <= rows // 2 - 1)))
     if k is not None:
         if not f <= k <= d:
-            words = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"
-            raise click.BadParameter(words, param_hint="--k")
+            message = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"
+            if k > d and data.columns.left_out:
+                message += f". Columns left out: {words.left_out(data.columns)}"
+            raise click.BadParameter(message, param_hint="--k")
         return max(k, size)
     if request.method == "best-subset":
         raise click.UsageError(

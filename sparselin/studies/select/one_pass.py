@@ -1,5 +1,6 @@
 """The option `--one-pass` of `sparselin select`: read a Parquet file of any length once, with `compress`."""
 
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +15,13 @@ from rich.progress import Progress as Bar
 from sparselin.problem import Problem
 from sparselin.problem.memory import available
 from sparselin.results import Status
-from sparselin.results.display import join_words
+from sparselin.results.display import join_words, plural
 from sparselin.scale.compress import compress
 from sparselin.scale.record import Progress
 from sparselin.scale.sources import file_of
 from sparselin.selection.methods import Selected, select_from
 from sparselin.studies.common import folder, page
-from sparselin.studies.common.command import finish, ignore_interrupts, make_folder, refuse
+from sparselin.studies.common.command import Terminal, finish, ignore_interrupts, make_folder, refuse
 from sparselin.studies.common.tables import BadTable, positions, split
 from sparselin.studies.select.report import FILES
 from sparselin.studies.select.words import method_line
@@ -105,7 +106,7 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     refuse(("numbers",), "--one-pass, where every column that --categories does not name holds numbers")
     if k is None:
         raise click.UsageError("--one-pass needs --k, because there is no cross-validation to choose it")
-    console, started = Console(), time.perf_counter()
+    console, started = Terminal(), time.perf_counter()
     used = [request.path] if request.checkpoint is None else [request.path, request.checkpoint]
     make_folder(output, "select", FILES, used)
     try:
@@ -117,9 +118,6 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED
     r2 = _held_out_r2(problem, selected)
-    for line in _lines(request, problem, method, r2):
-        console.print(line, markup=False, highlight=False)
-    console.print(str(selected.path), markup=False, highlight=False)
     rows, seconds = _rows(selected, r2), time.perf_counter() - started
     results = {
         "run": page.describe(command, seconds, 1, seed, interrupted, packages=_PACKAGES),
@@ -130,6 +128,9 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
         "status": selected.status.name,
     }
     index = folder.write(output, results, {"selected.csv": page.table([_HEADING, *rows])})
+    for line in _lines(request, problem, method, r2):
+        console.print(line, markup=False, highlight=False)
+    console.print(str(selected.path), markup=False, highlight=False)
     finish(console, index, interrupted)
 
 
@@ -167,19 +168,25 @@ def _compress(console: Console, request: OnePassRequest) -> Problem:
 
 
 def _held_out_r2(problem: Problem, selected: Selected) -> list[float]:
-    """Return R² of the first 0, …, t features on the held-out rows; [] if no rows are held out."""
+    """Return R² of the first 0, …, t features on the held-out rows; [] if no rows are held out.
+
+    The entries are NaN if R² is not defined, because y is constant on these rows.
+    """
     if problem.compressed.held_out is None:
         return []
-    return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
+    try:
+        return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
+    except ValueError:  # y is constant there, or without an intercept zero
+        return [math.nan] * (len(selected.path) + 1)
 
 
 def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[float]) -> list[str]:
     """Return sentences about the file, the method, skipped chunks and R² on the held-out rows."""
     record = problem.compressed
     lines = [
-        f"{request.path.name}: {record.rows:,} rows in {record.chunks} chunks, "
-        f"{problem.n_features} features; target: {request.target}. The backward error of the factor is about "
-        f"{record.eps:.1g}.",
+        f"{request.path.name}: {record.rows:,} row{'s' * (record.rows != 1)} in "
+        f"{plural(record.chunks, 'chunk')}, {plural(problem.n_features, 'feature')}; target: "
+        f"{request.target}. The backward error of the factor is about {record.eps:.1g}.",
         method_line(method, request.intercept, request.standardize, request.forced),
     ]
     if request.left_out:
@@ -187,7 +194,12 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
     lines += [f"Caution: chunk {number} was skipped, because it {why}." for number, why in record.skipped]
     if r2:
         held = record.held_out.compressed.rows
-        lines.append(f"R² on the {held:,} held-out rows is {r2[-1]:.4f}.")
+        rows = "the held-out row" if held == 1 else f"the {held:,} held-out rows"
+        if math.isnan(r2[-1]):
+            constant = "constant" if request.intercept else "zero"
+            lines.append(f"R² on {rows} is not defined, because {request.target} is {constant} there.")
+        else:
+            lines.append(f"R² on {rows} is {r2[-1]:z.4f}.")
     return lines
 
 
@@ -197,7 +209,7 @@ def _rows(selected: Selected, held_out_r2: list[float]) -> list[list[Any]]:
     for t, j in enumerate(path.support.tolist()):
         ties = [path.name_of(i) for i in path.ties[t] if i != j]
         r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2
-        held = held_out_r2[t + 1] if held_out_r2 else None
+        held = held_out_r2[t + 1] if held_out_r2 and not math.isnan(held_out_r2[t + 1]) else None
         numbers = float(path.coef[t]), float(selected.lam[t]), float(path.margin[t])
         rows.append([t + 1, path.name_of(j), *numbers, "; ".join(ties), r2, held])
     return rows

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sparselin import plots
+from sparselin.plots import style
 from sparselin.results import Status
 from sparselin.studies.common import folder, page
 from sparselin.studies.select import words
@@ -132,7 +133,8 @@ def _figures(job: Job) -> list[tuple[str, str, Any]]:
         drawn = plots.show(job.path if job.lasso is None else job.lasso)
         if job.request.grouped and job.best is None:  # the names of the table instead of numbers
             drawn.set_yticks(
-                at := drawn.get_yticks(), [f"{t + 1:.0f}  {job.rows[int(t)].feature}" for t in at]
+                at := drawn.get_yticks(),
+                [f"{t + 1:.0f}  {style.name((job.rows[int(t)].feature,), 0)}" for t in at],
             )
         figures.append(("selection", caption, drawn))
     if job.checked is not None:

@@ -14,13 +14,13 @@ from rich.text import Text
 
 import sparselin as sl
 from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath, Status
-from sparselin.results.display import join_words, plural
+from sparselin.results.display import join_words, plural, printable
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
 from sparselin.studies.common.tables import columns_of, some
 from sparselin.studies.select import findings
-from sparselin.studies.select.columns import has_levels
+from sparselin.studies.select.columns import TableColumns, has_levels
 from sparselin.studies.select.data import Data
 from sparselin.studies.select.model import METHODS, ModelRequest
 
@@ -220,7 +220,7 @@ def data_lines(job: Job) -> list[str]:
         "of_numbers": set(usable) <= set(columns_of(table[usable], "iuf")),
         "distinct": some(columns.distinct),
         "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
-        "left_out": some([f"{name} ({why})" for name, why in columns.left_out.items()]),
+        "left_out": left_out(columns),
         "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),
         "dropped_rows": (
             (source.lost, f"an empty cell in {' or '.join(source.others)}"),
@@ -232,6 +232,11 @@ def data_lines(job: Job) -> list[str]:
         *page.sentences(_HERE / "data.txt.j2", context),
         method_line(request.method, request.intercept, request.standardize, request.forced),
     ]
+
+
+def left_out(columns: TableColumns) -> str:
+    """Return the columns that are left out, each with the reason."""
+    return some([f"{name} ({why})" for name, why in columns.left_out.items()])
 
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
@@ -266,7 +271,7 @@ def cells(job: Job) -> tuple[list[str], list[list[str]]]:
 
     columns = {
         "step": [step for _, step, _, _ in rows],
-        "feature": [name for _, _, name, _ in rows],
+        "feature": [printable(name) for _, _, name, _ in rows],
         "coefficient": ["" if math.isnan(value) else number(value) for _, _, _, value in rows],
     }
     lam = column(lambda row: "forced" if math.isnan(row.lam) else number(row.lam))
@@ -275,7 +280,7 @@ def cells(job: Job) -> tuple[list[str], list[list[str]]]:
     elif job.best is None:
         columns |= {"λ*": lam, "margin": column(_margin)}
     share = "R²" if job.source.loss == "squared" else "D²"
-    columns[share] = column(lambda row: "" if math.isnan(row.r2) else f"{row.r2:.4f}")
+    columns[share] = column(lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}")
     first = {"feature": "intercept", "coefficient": number(job.intercept)}
     lines = [[first.get(name, "") for name in columns]] if job.request.intercept else []
     return list(columns), [*lines, *map(list, zip(*columns.values(), strict=True))]
@@ -301,12 +306,12 @@ def table(job: Job) -> Table:
 
 def number(value: float) -> str:
     """Return a number with five significant digits."""
-    return f"{value:.5g}"
+    return f"{value + 0.0:.5g}"
 
 
 def percent(share: float) -> str:
     """Return a margin to a tenth of a percent; if it is smaller than that, return its order of magnitude."""
-    return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
+    return f"{share:z.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
 
 
 def _with_error(value: float, error: float) -> str:

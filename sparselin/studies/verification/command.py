@@ -69,7 +69,7 @@ def verify(
     Exit status: 0 if there is no violation and few steps are undecided, 1 if there is a violation or too many
     steps are undecided, 130 if interrupted (the report then covers the finished designs).
     """
-    console = Console()
+    console = common.Terminal()
     if target is not None and design is None:
         raise click.BadParameter("needs FILE, a .csv whose column it names", param_hint="--target")
     if plant not in {None, *CLAIMS[claim]}:

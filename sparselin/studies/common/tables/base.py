@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sparselin.results.display import printable
 from sparselin.validation import check_indices
 
 _SHOWN = 8  # columns that a message lists
@@ -201,8 +202,10 @@ def some(items: Sequence[str]) -> str:
 def positions(labels: Sequence[str], names: Sequence[str], option: str) -> list[int]:
     """Return the positions of the columns with these labels.
 
-    Raises BadTable, which suggests the closest name for an unknown label.
+    A label may also be a name as it is printed, with its control characters escaped. Raises BadTable, which
+    suggests the closest name for an unknown label.
     """
+    labels = _as_in_table(labels, names)
     at = {name: j for j, name in enumerate(names)}
     if len(at) == len(names) and at.keys() >= set(labels) and len(set(labels)) == len(labels):
         return [at[label] for label in labels]
@@ -219,6 +222,18 @@ def split(values: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     found = []
     for value in values:
-        line = next(csv.reader([value], skipinitialspace=True), None) or [""]
+        try:
+            line = next(csv.reader([value], skipinitialspace=True), None) or [""]
+        except csv.Error:  # a line break outside of double quotes
+            line = value.split(",")
         found += [value] if value in names else [name.strip() for name in line]
-    return found
+    return _as_in_table(found, names)
+
+
+def _as_in_table(labels: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the labels, and in place of a name as it is printed the name itself."""
+    known = set(names)
+    if known.issuperset(labels):
+        return list(labels)
+    printed = {printable(name): name for name in names}
+    return [label if label in known else printed.get(label, label) for label in labels]
