@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
-from sparselin.validation import check_count, check_flag, to_array
+from sparselin.validation import check_count, check_flag, frame_names, to_array
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -159,7 +159,7 @@ class Observations:
         later, when it measures the columns. The checks of scikit-learn take longer than a small fit. They are
         skipped for arrays of floats, if y is finite and there are no weights.
         """
-        weight, simple = sample_weight, not by_rows and checks.keys() <= {"multi_output"}
+        data, weight, simple = X, sample_weight, not by_rows and checks.keys() <= {"multi_output"}
         if weight is None and simple and _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
@@ -168,7 +168,7 @@ class Observations:
                 estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
                 dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
             )  # fmt: skip
-        names = names_of(estimator)
+        names = names_of(estimator) or frame_names(data)
         names = None if names is None or len(set(names)) < len(names) else names
         return cls(X, y, weight, names, check_flag(estimator.fit_intercept, "fit_intercept"))
 

@@ -18,6 +18,7 @@ from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
+from sparselin.problem.labels import check_groups
 from sparselin.results import GeneralizedPath, GroupPath, LassoPath, SelectionPath, Status, SubsetResult
 from sparselin.results.base import FittedPath, dense
 from sparselin.selection.methods import refit
@@ -405,12 +406,12 @@ def check_group_weights(kind: Any, groups: Any) -> Any:
     return kind
 
 
-def number_groups(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
-    """Return the labels of the groups of the columns `kept`, and the group number of each such column."""
-    labels = np.asarray(groups)
-    if labels.shape != (d,):
-        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
-    unique, number = np.unique(labels[kept], return_inverse=True)
+def number_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """Return the labels of the groups of the columns `kept`, and the group number of each such column.
+
+    labels : the labels of all d columns; () if they have none.
+    """
+    unique, number = np.unique(check_groups(groups, labels, d, kept), return_inverse=True)
     return unique, number
 
 

@@ -213,6 +213,7 @@ class PathSelector(  # type: ignore[misc]
         validation.check_same_rows(X, y, "y")
         validation.check_same_rows(X, sample_weight, "sample_weight")
         _paths.check_loss(self, y)
+        data = X
         X, y = _common.validate_columns(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
@@ -223,9 +224,10 @@ class PathSelector(  # type: ignore[misc]
             labels, self.classes_ = encode_labels(y)
             y = labels.astype(X.dtype)
         n, d = X.shape
-        names = _common.names_of(self)
-        first = validation.check_indices(self.forced, d, "forced", names)
-        out = validation.check_indices(self.exclude, d, "exclude", names)
+        self._names = names = _common.names_of(self) or validation.frame_names(data)
+        columns = validation.frame_labels(data)
+        first = validation.check_indices(self.forced, d, "forced", names, columns)
+        out = validation.check_indices(self.exclude, d, "exclude", names, columns)
         if both := np.intersect1d(first, out).tolist():
             raise ValueError(f"forced and exclude must not share a column; both have {both}")
         kept = np.setdiff1d(np.arange(d), out)
@@ -234,7 +236,7 @@ class PathSelector(  # type: ignore[misc]
         X = X[:, kept] if len(out) else X
         first, groups, self.groups_ = np.searchsorted(kept, first), None, None
         if self.groups is not None:
-            self.groups_, groups = _paths.number_groups(self.groups, d, kept)
+            self.groups_, groups = _paths.number_groups(self.groups, columns, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else validation.check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
@@ -322,7 +324,7 @@ class PathSelector(  # type: ignore[misc]
 
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        path = _paths.widen(result, kept, self.n_features_in_, _common.names_of(self), self.classes_)
+        path = _paths.widen(result, kept, self.n_features_in_, self._names, self.classes_)
         return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:

@@ -15,8 +15,9 @@ import sparselin as sl
 from sparselin.estimators._common import FitTask, Observations, TakesSparse, set_model, with_callbacks
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch
 from sparselin.estimators._selector import PathSelector
+from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, Status
-from sparselin.validation import Columns
+from sparselin.validation import Columns, frame_labels
 
 _UNPROVED = (Status.MAX_ITER, Status.STOPPED, Status.BEYOND_PRECISION)
 
@@ -52,7 +53,8 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. It is not multiplied by n; the intercept is not penalised.
     box : None; a number M for |β_j| ≤ M; an array (d,) of such numbers; an array (d, 2) of bounds low_j ≤ 0
         and high_j ≥ 0; or "proved" for derived bounds that do not change the problem.
-    groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
+    groups : (d,) labels. Columns with the same label are selected together. None: each column is a group. As
+        for `box`, a pandas Series or a mapping is aligned with the columns of X by its labels.
     positive : whether all coefficients must be ≥ 0.
     forced : columns that every subset contains, by index or by name. With `groups`, every subset contains the
         groups of these columns.
@@ -108,12 +110,14 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
         data = dataclasses.replace(data, standardize=bool(self.standardize))
         parts, k = (0 if data.outputs == 1 else data.outputs), self.n_nonzero_coefs
         task = FitTask.of_fit(self, X, y, data.weight, parts)
+        labels = frame_labels(X)
         if k is None:
-            units = data.X.shape[1] if self.groups is None else len(np.unique(self.groups))
+            d = data.X.shape[1]
+            units = d if self.groups is None else len(np.unique(check_groups(self.groups, labels, d)))
             k = min(max(1, units // 10), 10)
         results = [
             sl.best_subset(
-                target.problem(), k, ridge=self.ridge, box=self.box, groups=self.groups,
+                target.problem().with_labels(labels), k, ridge=self.ridge, box=self.box, groups=self.groups,
                 positive=self.positive, forced=self.forced, hierarchy=self.hierarchy, gap=self.gap,
                 time_limit=self.time_limit,
             )

@@ -14,6 +14,7 @@ from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
 from sparselin.neural.training import adam, make_plan, seeded
+from sparselin.problem.labels import align_columns
 from sparselin.results import Status
 from sparselin.validation import Columns, check_indices
 
@@ -35,7 +36,8 @@ class _Attention(NetworkEstimator):
     learning_rate: float = 1e-3
 
     def _fit(self, task: NetworkTask) -> nn.Module:
-        u = int(check_groups(self.groups, task.n_features).max()) + 1
+        groups = align_columns(self.groups, task.names or (), task.n_features, "groups")
+        u = int(check_groups(groups, task.n_features).max()) + 1
         names = task.names if self.groups is None else None
         k = number_to_select(self.n_features_to_select, u)
         forced = check_indices(self.forced, u, "forced", names)
@@ -46,7 +48,7 @@ class _Attention(NetworkEstimator):
             network = self._new_network(task, task.n_features)
             selector = SequentialAttention(
                 network, k, n_features=task.n_features, loss=task.loss, optimizer=plan.adam,
-                parametrization=self.parametrization, temperature=self.temperature, groups=self.groups,
+                parametrization=self.parametrization, temperature=self.temperature, groups=groups,
                 features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip

@@ -61,7 +61,8 @@ class OMPSelector(PathSelector):
     forced : columns that are selected first, by index or by name. With `groups`, their groups come first.
     exclude : columns that are never selected, by index or by name.
     groups : (d,) labels. Columns with the same label are selected together, for example the indicators of a
-        category. None: each column is a group.
+        category. A pandas Series or a mapping is aligned with the columns of X by its labels. None: each
+        column is a group.
     group_weights : None, or a weight by which the score ‖X_gᵀR‖_F of each group is divided. Let group g have
         p_g columns, and let there be G groups. "sqrt" is √p_g, as in the group LASSO (Yuan and Lin, 2006);
         "noise" is the root of the quantile of χ² with p_g degrees of freedom at 1 − 1/(G + 1). If y is noise

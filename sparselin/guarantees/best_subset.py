@@ -28,6 +28,7 @@ from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
+from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_flag, check_level, to_array, to_numeric
 
@@ -92,9 +93,11 @@ def best_subset(
     forced : columns that every subset contains, by index or name; with `groups`, their whole groups.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. The objective is ½‖y − Xβ‖² + (ridge/2)‖β‖².
     box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
-        numbers, or an array (d, 2) of low_j and high_j. A box changes the problem, unless all solutions lie
-        in it. "proved" derives a box in which all solutions lie; that needs curvature (n ≥ d or a ridge).
+        numbers, or an array (d, 2) of low_j and high_j. A Series, a frame or a mapping is aligned by its
+        labels. A box changes the problem, unless all solutions lie in it. "proved" derives a box in which all
+        solutions lie; that needs curvature (n ≥ d or a ridge).
     groups : (d,) the label of the group of each feature, numbers or texts. A subset consists of whole groups.
+        A pandas Series or a mapping is aligned with the columns of X by its labels.
     positive : whether all coefficients must be ≥ 0.
     hierarchy : a mapping from a feature to the feature, or the features, that it needs, by index or name,
         such as {"a:b": ["a", "b"]}. Every subset that contains a feature also contains all features that it
@@ -134,8 +137,9 @@ def best_subset(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); k outside 1..d; repeated or unknown `forced`, or more
-        than k; a negative ridge, gap or limit; a box without 0; groups of another length; a
-        `hierarchy` that is no mapping, has an unknown feature, or makes `forced` need more than k features.
+        than k; a negative ridge, gap or limit; a box without 0; groups of another length, or with missing
+        labels; a `box` or `groups` with labels that are not those of X; a `hierarchy` that is no mapping, has
+        an unknown feature, or makes `forced` need more than k features.
 
     Here greedy selection first picks the third column, which is not in the best pair:
 
@@ -223,7 +227,8 @@ def check_restrictions(
     derived = isinstance(box, str)
     if derived and box != "proved":
         raise ValueError(f'box must be "proved", a number, or an array (d,) or (d, 2); got {box!r}')
-    limits = to_numeric(to_array(np.inf if box is None or derived else box, "box"), "box")
+    given_box = np.inf if box is None or derived else given.align(box, "box")
+    limits = to_numeric(to_array(given_box, "box"), "box")
     if np.isnan(limits).any():
         raise ValueError("box must not have NaN. A feature without a bound has inf")
     if limits.ndim == 0 or limits.shape == (d,):
@@ -235,26 +240,23 @@ def check_restrictions(
     low, high = (side.astype(np.float64) for side in limits.T)
     if check_flag(positive, "positive"):
         low = np.zeros(d)
-    numbers = np.arange(d) if groups is None else _number_groups(groups, d)
+    numbers = np.arange(d) if groups is None else _number_groups(groups, given)
     related = check_hierarchy(given, hierarchy, numbers)
     plain = ridge == 0 and box is None and groups is None and not positive and not related.pairs
     return Restrictions(ridge, low, high, numbers, derived, plain, related)
 
 
-def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
+def _number_groups(groups: ArrayLike, given: Problem) -> IndexArray:
     """Return the number of the group of each feature.
 
     A feature that is alone in its group has its own number.
     """
+    d = given.n_features
+    labels = check_groups(groups, given.labels or given.names or (), d)
     try:
-        labels = np.asarray(groups)
         found, places = np.unique(labels, return_inverse=True)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
         raise TypeError(f"groups must be a list of numbers, or of texts: {error}") from None
-    if labels.shape != (d,):
-        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("groups must have a label for each feature; got NaN")
     return places.astype(np.intp) if len(found) < d else np.arange(d)
 
 

@@ -32,7 +32,7 @@ from sparselin._kernels.hierarchical_prox import shrink
 from sparselin.parallel.threads import spread, workers
 from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, HierarchicalProx, IndexArray
-from sparselin.validation import check_finite, check_level, to_array, to_numeric
+from sparselin.validation import check_finite, check_level, check_same_rows, to_array, to_numeric
 
 
 def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:
@@ -145,6 +145,7 @@ def _check(
     for value, label in ((theta, name), (W, "W")):
         if hasattr(value, "toarray"):
             raise TypeError(f"{label} must be dense; got {type(value).__name__}: pass {label}.toarray()")
+    check_same_rows(W, theta, name, "W")
     v: FloatArray = to_numeric(to_array(theta, name), name)
     w: FloatArray = to_numeric(to_array(W, "W"), "W")
     if v.ndim != ndim or (ndim == 2 and v.shape[1] == 0):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sparselin.problem.labels import align_columns
 from sparselin.validation import FloatArray, IndexArray, check_choice, check_count, check_real
 
 
@@ -233,6 +234,7 @@ def check_groups(groups: object, d: int) -> IndexArray:
     """
     if groups is None:
         return np.arange(d)
+    groups = align_columns(groups, (), d, "groups")
     try:
         units = np.asarray(groups)
     except ValueError:  # the rows have different lengths

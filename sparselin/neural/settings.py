@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -205,6 +205,12 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
     """Return the groups as tuples, or None; raise ValueError unless they are a partition of 0..d − 1."""
     if groups is None:
         return None
+    if isinstance(groups, Mapping) or hasattr(groups, "iloc"):
+        raise TypeError(
+            f"groups must be sequences of features, like [[0, 1], [2]]; got a {type(groups).__name__}. From "
+            "a Series of labels you get them by labels = groups.loc[X.columns].to_numpy() and "
+            "[np.flatnonzero(labels == g) for g in np.unique(labels)]"
+        )
     try:
         found = tuple(tuple(operator.index(j) for j in group) for group in groups)
     except TypeError:

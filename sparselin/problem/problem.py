@@ -21,6 +21,7 @@ from sparselin.problem.design import (
 )
 from sparselin.problem.errors import SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
+from sparselin.problem.labels import align_columns, check_square_labels
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import refuse_complex
@@ -71,7 +72,8 @@ class Problem(_Fields):
         StandardScaler and by glmnet. With weights w this is √(Σw_i z_ij²/Σw_i), z_j being the centred column.
         Without an intercept, z_j = X_j. λ refers to the standardized columns, but coefficients are in the
         units of X. A constant column is in the span of the intercept and is never selected.
-    names : d different names of the columns. By default they are the labels of a frame.
+    names : d different names of the columns, or a mapping or a Series from the labels of a frame to names. By
+        default they are the labels of a frame.
         Labels may repeat; such columns can only be given by index.
     column_norms : (d,) the lengths of the columns of a LinearOperator, with a relative error of at most
         8·√eps. For `ols` they must be exact to rounding.
@@ -145,11 +147,13 @@ class Problem(_Fields):
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
         if not isinstance(X, Operator):  # complex data arrive as an Operator
-            X = Operator(X, column_norms) if is_operator(X) else validation.check_design(X)
+            norms = align_columns(column_norms, (), X.shape[1], "column_norms") if is_operator(X) else None
+            X = Operator(X, norms) if is_operator(X) else validation.check_design(X)
         y = validation.check_vector(y, "y", X.shape[0], X.dtype)
         if names is None:
             names = found
         else:
+            names = align_columns(names, labels, X.shape[1], "names")
             names = labels = validation.check_names(names, X.shape[1])
         root = None
         if sample_weight is not None:
@@ -187,6 +191,7 @@ class Problem(_Fields):
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
         (array([2., 1.]), 3.0)
         """
+        check_square_labels(G, "G")
         gram = validation.check_design(G, "G")
         if not isinstance(gram, np.ndarray):
             check_memory(gram.shape, gram.dtype, "G")
@@ -194,7 +199,9 @@ class Problem(_Fields):
         validation.check_finite(gram, "G")
         if gram.shape[0] != gram.shape[1]:
             raise ValueError(f"G must be square, (d, d); got shape {gram.shape}")
-        b = validation.check_vector(Xty, "Xty", len(gram), gram.dtype)
+        labels = validation.frame_labels(G)
+        Xty = align_columns(Xty, labels, len(gram), "Xty")
+        b = validation.check_vector(Xty, "Xty", len(gram), gram.dtype, "column")
         square = validation.check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
@@ -204,7 +211,7 @@ class Problem(_Fields):
         names = validation.frame_names(G)
         names = None if names is None else validation.check_names(names, len(gram))
         fields = measure_fields(DesignColumns(R), z, names)
-        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_labels(G))
+        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=labels)
 
     @classmethod
     def from_factor(
@@ -265,6 +272,10 @@ class Problem(_Fields):
         Raises ValueError for an unknown or repeated column.
         """
         return validation.check_indices(columns, self.n_features, argument, names or self.names, self.labels)
+
+    def align(self, values: Any, argument: str) -> Any:
+        """Return an argument with one entry for each column in the order of X; see `align_columns`."""
+        return align_columns(values, self.labels or self.names or (), self.n_features, argument)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """Check that 1 ≤ k ≤ n_features with at most k forced features. Return k and the forced indices."""
@@ -397,12 +408,13 @@ class Problem(_Fields):
         design = double.design._replace(scale=None)
         return double if double.design.scale is None else double._with(design, double.y, origin=double.origin)
 
-    def by_position(self) -> Problem:
-        """Return this problem without labels, for calls with positions of columns that were checked before.
+    def with_labels(self, labels: tuple[Any, ...]) -> Problem:
+        """Return this problem with the labels of the columns of a frame."""
+        return self._of(**self.__dict__ | {"labels": labels})
 
-        With labels an index counts as an argument of the caller, who may have meant the label of a column.
-        """
-        return self._of(**self.__dict__ | {"labels": ()}) if self.labels else self
+    def by_position(self) -> Problem:
+        """Return this problem without labels, for calls with positions, which no caller meant as labels."""
+        return self.with_labels(()) if self.labels else self
 
     def to_plain(self) -> Problem:
         """Return this problem without intercept and scales, so that its columns are those of X."""

@@ -13,6 +13,7 @@ from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import SAFETY, eps_of
+from sparselin.problem.labels import check_square_labels
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_finite, check_indices, to_array, to_numeric
 
@@ -59,6 +60,7 @@ class Gram:
 
         Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
         """
+        check_square_labels(C, "C")
         matrix = to_numeric(to_array(C, "C"), "C")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"C must be a square matrix (d, d), such as XᵀX; got shape {matrix.shape}")
