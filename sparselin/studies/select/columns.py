@@ -35,6 +35,7 @@ class TableColumns(NamedTuple):
         the others are compared.
     left_out : the name of each other column, with the reason why it is not used.
     distinct : the columns among `numbers` that hold whole numbers, all distinct, without being identifiers.
+    codes : the columns among `numbers` that hold whole numbers, some equal, with the name of a code.
     """
 
     numbers: tuple[str, ...]
@@ -43,6 +44,7 @@ class TableColumns(NamedTuple):
     references: tuple[Any, ...]
     left_out: dict[str, str]
     distinct: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,13 +67,14 @@ class TableColumns(NamedTuple):
 class ColumnUse(NamedTuple):
     """The use of each column, as `assign` decides it: numbers, categories, and the others with a reason.
 
-    distinct : the columns among `numbers` that hold whole numbers, all distinct, without being identifiers.
+    distinct, codes : as in `TableColumns`.
     """
 
     numbers: list[str]
     categories: list[str]
     left_out: dict[str, str]
     distinct: tuple[str, ...]
+    codes: tuple[str, ...]
 
     def without(self, names: Collection[str], reason: str) -> "ColumnUse":
         """Return the use of the columns if these categories are left out for a reason."""
@@ -85,12 +88,18 @@ def has_levels(column: Any) -> bool:
 
 
 def assign(
-    frame: Any, numbers: Collection[str], categories: Collection[str], forced: Collection[str] = ()
+    frame: Any,
+    numbers: Collection[str],
+    categories: Collection[str],
+    forced: Collection[str] = (),
+    leading_zeros: Collection[str] = (),
 ) -> ColumnUse:
     """Decide the use of each column of a frame.
 
     numbers, categories : columns whose use is given.
     forced : columns that must be used.
+    leading_zeros : columns of whole numbers in which a number is written with a leading zero, as codes are.
+        They are categories if each value fills _REPEATS cells on average, and otherwise left out.
 
     Dates, identifiers, texts of which few repeat, columns of texts or with gaps that have one value only, and
     columns that are mostly empty are left out, with a reason. Texts that are all distinct are identifiers;
@@ -101,6 +110,11 @@ def assign(
     texts = [name for name in frame if name not in reasons]
     for name in texts:
         reasons[name] = "" if _is_truth(frame[name]) else _about_text(frame[name].dropna())
+    codes = [name for name in leading_zeros if name in reasons and name not in {*numbers, *forced}]
+    for name in codes:
+        values = frame[name].dropna()
+        if reasons[name] != "dates" and _REPEATS * values.nunique() > len(values):
+            reasons[name] = "codes with leading zeros"
     filled = frame.notna().sum()
     for name, count in filled.items():
         if count < _FILLED * len(frame) and reasons[name] != "dates":
@@ -113,7 +127,7 @@ def assign(
             raise BadTable(f"{option} {name}: the column must hold numbers; it has {cell}")
     given = {*numbers, *categories, *forced}
     left_out = {name: why for name in frame if (why := reasons[name]) and name not in given}
-    of_text = set(texts)
+    of_text = {*texts, *codes}
     chosen = {name for name in frame if name in categories or (name in of_text and name not in numbers)}
     for name in frame:
         if (count := int(filled[name])) < len(frame) or name in chosen:
@@ -133,6 +147,20 @@ def assign(
         categories=[name for name in used if name in chosen],
         left_out={name: left_out[name] for name in frame if name in left_out},
         distinct=tuple(name for name in used if name in distinct and name not in given),
+        codes=tuple(
+            name
+            for name in used
+            if name not in distinct and name not in chosen and name not in given and _is_code(frame[name])
+        ),
+    )
+
+
+def _is_code(column: Any) -> bool:
+    """Return whether a column of numbers holds whole numbers, and its name is that of a code."""
+    return (
+        column.dtype.kind in _NUMBERS
+        and identifiers.has_name_of_identifier(str(column.name))
+        and bool((column.dropna() % 1 == 0).all())
     )
 
 
@@ -167,6 +195,7 @@ def describe(frame: Any, use: ColumnUse) -> TableColumns:
         references=tuple(frame[name].mode()[0] for name in use.categories),
         left_out=use.left_out,
         distinct=use.distinct,
+        codes=use.codes,
     )
     counts = Counter(in_X for name in columns.names for in_X in columns.names_in_X(name))
     if twice := [name for name, count in counts.items() if count > 1]:

@@ -139,7 +139,13 @@ def _use(
     blanks = fill_blanks(frame, chosen["--categories"])
     for name, value in blanks.items():
         frame[name] = frame[name].astype(object).where(frame[name].notna(), value)
-    use = assign(frame[used], chosen["--numbers"], chosen["--categories"], chosen["--forced"])
+    use = assign(
+        frame[used],
+        chosen["--numbers"],
+        chosen["--categories"],
+        chosen["--forced"],
+        [name for name in table.notes.leading_zeros if name in used],
+    )
     frame, use, incomplete, gaps = _without_gaps(path, frame, use, missing)
     X, texts = frame[use.numbers].astype(float), frame[use.categories].astype(object)
     X[use.categories] = texts.where(texts.notna(), np.nan).to_numpy(object)

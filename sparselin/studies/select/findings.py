@@ -1,5 +1,6 @@
-"""Reasons to distrust a selection: close picks, nearly dependent or constant columns."""
+"""Reasons to distrust a selection: close picks, nearly dependent columns, codes of missing values."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sparselin.results import FloatArray
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
 # correlation is at least ALIKE. A coefficient is uncertain if its variance inflation exceeds INFLATED.
 CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
+_FAR, _NINES = 3.0, re.compile(r"9+(\.9+)?|9+[678]")  # see `missing_codes`
 
 
 class Close(NamedTuple):
@@ -120,3 +122,65 @@ def uncertain_coefficients(Z: FloatArray, S: Sequence[int], among: Sequence[int]
         if factor > INFLATED and Z[:, j].any():
             found.append((j, factor))
     return found
+
+
+def missing_codes(values: FloatArray) -> tuple[list[tuple[float, int]], float, float]:
+    """Return the values that may be codes for a missing value, with their counts, and the range of the rest.
+
+    A candidate is written with nines, such as −999, 99.9 or 98 (the last digit may be 6, 7 or 8, for other
+    answers without a number), or it is the least or the largest value, repeated and not zero. The rest must
+    have four distinct values. A candidate is a code if its distance from the range of the rest exceeds the
+    length of this range, or _FAR times the length if it is not written with nines. So 9 among 1, …, 4 is a
+    code, and 99 among ages is not.
+    """
+    distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    if len(distinct) < 5:
+        return [], np.nan, np.nan
+    nines = np.array([_NINES.fullmatch(f"{abs(value):.10g}") is not None for value in distinct])
+    candidate = nines.copy()
+    candidate[[0, -1]] |= (counts[[0, -1]] > 1) & (distinct[[0, -1]] != 0)
+    rest = distinct[~candidate]
+    if len(rest) < 4:
+        return [], np.nan, np.nan
+    low, high = float(rest[0]), float(rest[-1])
+    far = np.maximum(low - distinct, distinct - high) > np.where(nines, 1.0, _FAR) * (high - low)
+    found = np.flatnonzero(candidate & far)
+    return [(float(distinct[i]), int(counts[i])) for i in found], low, high
+
+
+def is_copy(x: FloatArray, y: FloatArray) -> float:
+    """Return the slope b if y is a + b·x up to the rounding of the digits that both have, else 0.
+
+    Let u and v be half a unit in the last digit of y and of x. If the numbers before rounding satisfy
+    y = a + b·x, then |y_i − a − b·x_i| ≤ h for all rows, where h = u + |b|·v. The line of least squares is no
+    worse, so the root mean square of its residuals is at most h. Its slope b̂ differs from b by at most
+    h/sd(x), so that h ≤ (u + |b̂|·v)/(1 − v/sd(x)). If h is at most 0.03·sd(y), then |b|·v ≤ h and
+    |b|·sd(x) ≥ sd(y) − h, so v/sd(x) ≤ 0.03/0.97, and the denominator is at least 0.96. If h is larger, the
+    digits are too few to tell, and the answer is 0.
+    """
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = x[both], y[both]
+    if len(x) < 3 or not np.ptp(x) or not np.ptp(y):
+        return 0.0
+    s, z = x - x.mean(), y - y.mean()
+    slope = float(s @ z / (s @ s))
+    h = (half_unit(y) + abs(slope) * half_unit(x)) / 0.96
+    rms = float(np.sqrt(np.mean((z - slope * s) ** 2)))
+    return slope if rms <= h <= 0.03 * float(np.std(y)) else 0.0
+
+
+def half_unit(values: FloatArray) -> float:
+    """Return half a unit in the last decimal with which numbers are written.
+
+    If they have more than 15 significant digits, it is the rounding error of their arithmetic instead, where
+    the mean of n numbers has a relative error of about log₂ n units.
+    """
+    largest, eps = float(np.abs(values).max()), float(np.finfo(np.float64).eps)
+    rounding = eps * (4 + np.log2(len(values))) * largest
+    for decimals in range(16):
+        if largest * 10.0**decimals >= 1e15:
+            break
+        scaled = values * 10.0**decimals
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 4 * eps * np.abs(scaled)):
+            return float(0.5 * 10.0**-decimals + rounding)
+    return float(rounding)

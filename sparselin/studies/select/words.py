@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from sparselin.results.display import join_words, plural, printable
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
-from sparselin.studies.common.tables import columns_of, some
+from sparselin.studies.common.tables import columns_of, is_parquet, some
 from sparselin.studies.select import findings
 from sparselin.studies.select.columns import TableColumns, has_levels
 from sparselin.studies.select.data import Data
@@ -189,7 +190,11 @@ class Job:
         single = [j for j in S if self.units.count(self.units[j]) == 1]
         context = {
             "job": self,
+            "as_option": as_option,
             "percent": percent,
+            "parquet": is_parquet(self.source.path),
+            "missing_codes": self._missing_codes(),
+            "copies": self._copies(Z),
             "values": np.unique(source.y) if source.loss == "squared" and len(source.y) > 2 else (),
             "decisions": findings.close_decisions(self.selector, self.frame, *data) if margins else (),
             "constant": [self.names[j] for j in findings.constant_columns(self.X, request.intercept)],
@@ -198,6 +203,30 @@ class Job:
             "uncertain": findings.uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
         }
         return page.sentences(_HERE / "cautions.txt.j2", context)
+
+    def _missing_codes(self) -> list[tuple[str, list[tuple[float, int]], float, float]]:
+        """Return the columns of numbers, and the target, with values that may be codes of missing ones."""
+        columns = {name: self.source.X[name].to_numpy(np.float64) for name in self.request.columns.numbers}
+        if self.source.loss != "logistic":
+            columns[self.source.target] = np.asarray(self.source.y, np.float64)
+        found = [(name, *findings.missing_codes(values)) for name, values in columns.items()]
+        return [line for line in found if line[1]]
+
+    def _copies(self, Z: FloatArray) -> list[tuple[str, float]]:
+        """Return the columns of numbers that are the target in other units, with the slopes of the target.
+
+        Z : the standard columns. A copy without gaps has a correlation of nearly 1 with the target.
+        """
+        if self.source.loss != "squared":
+            return []
+        y, found = np.asarray(self.source.y, np.float64), []
+        z = findings.standard_columns(y[:, None], self.source.weight, self.request.intercept)[:, 0]
+        near = np.abs(Z.T @ z) > 1 - 1e-3
+        for j, name in enumerate(self.request.columns.numbers):
+            if near[j] or name in self.source.empty:
+                slope = findings.is_copy(self.source.X[name].to_numpy(np.float64), y)
+                found += [(name, slope)] if slope else []
+        return found
 
 
 def headline(job: Job) -> str:
@@ -219,6 +248,7 @@ def data_lines(job: Job) -> list[str]:
         "of_use": usable,
         "of_numbers": set(usable) <= set(columns_of(table[usable], "iuf")),
         "distinct": some(columns.distinct),
+        "codes": some(columns.codes),
         "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
         "left_out": left_out(columns),
         "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),
@@ -237,6 +267,11 @@ def data_lines(job: Job) -> list[str]:
 def left_out(columns: TableColumns) -> str:
     """Return the columns that are left out, each with the reason."""
     return some([f"{name} ({why})" for name, why in columns.left_out.items()])
+
+
+def as_option(name: str) -> str:
+    """Return the name of a column as a shell takes it after an option."""
+    return shlex.quote(f'"{printable(name)}"' if "," in name else printable(name))
 
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
