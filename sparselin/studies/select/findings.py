@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sparselin.greedy._groups import weights_of_groups
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
@@ -175,12 +176,12 @@ def half_unit(values: FloatArray) -> float:
     If they have more than 15 significant digits, it is the rounding error of their arithmetic instead, where
     the mean of n numbers has a relative error of about log₂ n units.
     """
-    largest, eps = float(np.abs(values).max()), float(np.finfo(np.float64).eps)
-    rounding = eps * (4 + np.log2(len(values))) * largest
+    largest = float(np.abs(values).max())
+    rounding = EPS * (4 + np.log2(len(values))) * largest
     for decimals in range(16):
         if largest * 10.0**decimals >= 1e15:
             break
         scaled = values * 10.0**decimals
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 4 * eps * np.abs(scaled)):
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 4 * EPS * np.abs(scaled)):
             return float(0.5 * 10.0**-decimals + rounding)
     return float(rounding)
