@@ -251,15 +251,56 @@ def test_the_problem_of_some_rows_is_that_of_these_rows(intercept, standardize):
         np.testing.assert_allclose(part.Xty[:9] / share, direct.Xty[:9], rtol=1e-12)
 
 
-def test_weights_of_zero_and_halves_without_any():
-    X, y = design()
-    weight = np.zeros(41)
-    weight[[3, 20]] = 1.0
-    for options in ({}, {"intercept": True, "standardize": True}):
-        found = sl.stability_selection(X, y, 2, pairs=20, sample_weight=weight, **options)
-        ended = (found.paths == -1).all(axis=2)
-        assert ended.any()
-        assert not ended.all() or options  # one row left: y is constant
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, scipy.sparse.csc_array], ids=str)
+@pytest.mark.parametrize("method", ["omp", "ols", "lasso"])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_rows_of_weight_zero_are_as_if_removed(intercept, standardize, method, form):
+    """Bit for bit; the unit of the weights does not matter, and a row of zeros has its weight."""
+    X, y = design(24, 6)
+    X[5] = y[5] = 0
+    places = [0, 0, 9, 24, 24]
+    weight = np.random.default_rng(1).uniform(0.5, 2, 24)
+    longer = form(np.insert(X, places, 70.0, axis=0)), np.insert(y, places, -80.0)
+    gone = np.insert(weight, places, 0.0)
+    options = {
+        "intercept": intercept,
+        "standardize": standardize,
+        "method": method,
+        "pairs": 4,
+        "forced": [1],
+    }
+    found = sl.stability_selection(form(X), y, 4, sample_weight=weight, **options)
+    assert sl.stability_selection(*longer, 4, sample_weight=gone, **options) == found
+    assert sl.stability_selection(form(X), y, 4, sample_weight=4 * weight, **options) == found
+    problem = sl.Problem(*longer, sample_weight=gone, intercept=True, standardize=standardize)
+    if intercept:
+        del options["intercept"], options["standardize"]
+        assert sl.stability_selection(problem, None, 4, **options) == found
+    assert found.n_rows == 24
+    assert "8 halves, 12 rows each" in str(found)
+    few = np.where(np.arange(29) == 4, 1.0, 0.0)
+    refuses("two rows with a positive weight", sl.stability_selection, *longer, 4, sample_weight=few)
+
+
+def test_paths_that_rounding_ends_are_counted():
+    """Columns within 1e-13 of a space of three dimensions."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((24, 3)) @ rng.standard_normal((3, 8)) + 3e-13 * rng.standard_normal((24, 8))
+    y = rng.standard_normal(24)
+    found = sl.stability_selection(X, y, 6, method="lasso", pairs=5)
+    cut = 0
+    for pair, both in zip(halves(24, 5, 0), found.paths, strict=True):
+        for rows, order in zip(pair, both, strict=True):
+            path = sl.lasso_path(X[np.sort(rows)], y[np.sort(rows)])
+            ended = path.status is sl.Status.BEYOND_PRECISION and (order < 0).any()
+            assert not ended or set(order[order >= 0]) == set().union(*path.active)
+            cut += ended
+    assert found.undecided == cut > 0
+    assert found.status is sl.Status.BEYOND_PRECISION
+    assert f"{cut} paths ended early: rounding left a step undecided" in str(found)
+    stopped = sl.stability_selection(X, y, 6, method="lasso", pairs=5, callback=lambda found: True)
+    assert stopped.status is sl.Status.STOPPED
 
 
 def test_what_it_refuses():

@@ -13,6 +13,7 @@ from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
+from sparselin.problem.arguments import rows_with_weight
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
 from sparselin.validation import Columns, Rng, check_choice, check_count
@@ -37,7 +38,8 @@ def stability_selection(
 ) -> StabilitySelection:
     """Count how often each feature is among the first t features of a selection path on half of the rows.
 
-    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). On each half A
+    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out; n counts the
+    rows with a positive weight). On each half A
     the path of the method is computed, and Ŝ_t(A) denotes its first t features, t ≤ k. If A and A' are the
     two halves of a pair, let
 
@@ -94,20 +96,21 @@ def stability_selection(
     k : the longest t, 1 ≤ k ≤ d, `forced` features included.
     method : "omp", "ols" or "lasso". For "lasso" Ŝ_t are the first t features that enter the LASSO path, even
         if they leave the path again (if several enter at one knot, the lowest index is first). A path may end
-        with fewer than k features. Then its last set counts as Ŝ_t for all larger t.
+        with fewer than k features. Then its last set counts as Ŝ_t for all larger t, also if rounding leaves
+        the next step undecided; the field `undecided` of the result counts such halves.
     threshold : the default τ of the methods of the result, and the τ of the table that it prints.
     pairs : B ≥ 1.
     forced : columns of every set, by index or name.
     intercept, standardize : as for `omp`, on each half.
     sample_weight : (n,) weights of the squared residuals; a row of weight w is still drawn as one row, not as
-        w rows.
+        w rows, and their unit does not matter. Rows of weight 0 are as if removed.
     rng : seed, or generator, of the random halves.
     callback : called after each pair with the result so far; returning True stops, with the status STOPPED.
 
     Returns
     -------
     StabilitySelection, with `frequencies` (Π̂) and `simultaneous` (Π̃), and the methods `selected(t, τ)` and
-    `bound(t, τ)` for every t, all from the same 2B paths.
+    `bound(t, τ)` for every t, all from the same 2B paths. Its status is BEYOND_PRECISION if a path ended so.
 
     Raises
     ------
@@ -127,57 +130,78 @@ def stability_selection(
     check_choice(method, "method", get_args(Method))
     problem = as_problem(X, y, **data)
     k, first = problem.budget(k, forced)
+    if problem.exact_columns(np.zeros(1, np.intp)) is None:
+        raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
+    rows = rows_with_weight(problem, X, data.get("sample_weight"))
+    if len(rows) < problem.n:
+        problem = problem.of_rows(rows)
     problem = problem.by_position()
     pairs, tau = check_count(pairs, "pairs", 1), check_threshold(threshold)
     if problem.n < 2:
-        raise ValueError("X must have at least two rows, one for each half; got one")
+        raise ValueError("X must have at least two rows with a positive weight, one for each half; got one")
     m, random = problem.n // 2, np.random.default_rng(rng)
     paths: list[IndexArray] = []
+    undecided = 0
 
     def result(status: Status) -> StabilitySelection:
         shape = (problem.n, problem.n_features)
-        return StabilitySelection(np.array(paths), first, tau, method, *shape, status, problem.names)
+        if undecided and status is Status.COMPLETED:
+            status = Status.BEYOND_PRECISION
+        return StabilitySelection(
+            np.array(paths), first, tau, method, *shape, status, problem.names, undecided
+        )
 
     at_once = 1 if callback is not None else 1 + _AT_ONCE // problem.n
     while len(paths) < pairs:
         count = min(at_once, pairs - len(paths))
         halves = np.array([random.permutation(problem.n)[: 2 * m] for _ in range(count)])
-        paths.extend(_orders(problem, np.sort(halves.reshape(-1, m)), k, method, first).reshape(-1, 2, k))
+        orders, more = _orders(problem, np.sort(halves.reshape(-1, m)), k, method, first)
+        paths.extend(orders.reshape(-1, 2, k))
+        undecided += more
         if callback is not None and callback(result(Status.STOPPED)):
             return result(Status.STOPPED)
     return result(Status.COMPLETED)
 
 
-def _orders(problem: Problem, halves: IndexArray, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the results of `_order` (b, k) for each row of `halves` (b, m), the rows of a half."""
-    orders = np.full((len(halves), k), -1)
+def _orders(
+    problem: Problem, halves: IndexArray, k: int, method: str, forced: IndexArray
+) -> tuple[IndexArray, int]:
+    """Return the orders of `_order` (b, k) for each row of `halves` (b, m), the rows of a half.
+
+    Also return how many of the paths ended because rounding left the next step undecided.
+    """
+    orders, undecided = np.full((len(halves), k), -1), 0
     if method != "lasso":
         orders = certain_supports(problem, halves, k, forced, method == "ols")
     for i in np.flatnonzero(orders[:, -1] < 0):
-        orders[i] = _order(problem.of_rows(halves[i]), k, method, forced)
-    return orders
+        orders[i], status = _order(problem.of_rows(halves[i]), k, method, forced)
+        undecided += status is Status.BEYOND_PRECISION
+    return orders, undecided
 
 
-def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the first k features (k,) of the path of `method` on a half of the rows, padded with −1."""
+def _order(half: Problem, k: int, method: str, forced: IndexArray) -> tuple[IndexArray, Status]:
+    """Return the first k features (k,) of the path of `method` on a half, padded with −1, and its status."""
     if method == "lasso":
-        support = _lasso_order(half, k, forced)
+        support, status = _lasso_order(half, k, forced)
     else:
-        support = (omp if method == "omp" else ols)(half, k, forced=forced).support
-    return np.pad(support, (0, k - len(support)), constant_values=-1)
+        path = (omp if method == "omp" else ols)(half, k, forced=forced)
+        support, status = path.support, path.status
+    return np.pad(support, (0, k - len(support)), constant_values=-1), status
 
 
-def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
+def _lasso_order(half: Problem, k: int, forced: IndexArray) -> tuple[IndexArray, Status]:
     """Return k features: `forced` first, then those that enter the LASSO path of a half, in order of entry.
 
-    There are fewer than k if the path ends early. A feature that leaves and enters again keeps its first
-    place. So the number of segments until k features have entered is not known beforehand: it is doubled
-    until it suffices.
+    There are fewer than k if the path ends early, with the status that is returned too. A feature that leaves
+    and enters again keeps its first place. So the number of segments until k features have entered is not
+    known beforehand: it is doubled until it suffices.
     """
     steps = k - len(forced) + 2
     while True:
         path = lasso_path(half, forced=forced, max_steps=steps)
         entered = dict.fromkeys([*forced.tolist(), *(j for active in path.active for j in sorted(active))])
-        if len(entered) >= k or path.status is not Status.MAX_STEPS:
-            return np.array(list(entered)[:k], np.intp)
+        if len(entered) >= k:
+            return np.array(list(entered)[:k], np.intp), Status.COMPLETED
+        if path.status is not Status.MAX_STEPS:
+            return np.array(list(entered), np.intp), path.status
         steps *= 2

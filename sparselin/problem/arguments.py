@@ -16,6 +16,7 @@ from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.operators import is_operator
 from sparselin.problem.problem import Problem
 from sparselin.problem.support import no_operator
+from sparselin.results import IndexArray
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -70,6 +71,19 @@ def takes_problem(
 def _data_options() -> list[inspect.Parameter]:
     given = inspect.signature(Problem).parameters
     return [given[name] for name in DataOptions.__annotations__]
+
+
+def rows_with_weight(problem: Problem, X: Any, sample_weight: Any) -> IndexArray:
+    """Return the rows of `as_problem(X, y, sample_weight=…)` that have a positive weight.
+
+    Only the weights can tell, because a row of weight 1 may be zero in X and in y. A `Problem` does not keep
+    them; see `Problem.weighted_rows`.
+    """
+    if isinstance(X, Problem):
+        return problem.weighted_rows()
+    if sample_weight is None:
+        return np.arange(problem.n)
+    return np.flatnonzero(np.asarray(sample_weight) > 0)
 
 
 def as_problem(X: Any, y: Any, *, operator: bool = False, **data: Unpack[DataOptions]) -> Problem:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, Status, result
-from sparselin.results.display import Column, Table, number
+from sparselin.results.display import Column, Table, number, plural
 from sparselin.validation import check_count, check_real
 
 
@@ -23,10 +23,12 @@ class StabilitySelection(Named):
     forced : (f,) the forced features, which are the first f of each path.
     threshold : τ, the default threshold of the methods below.
     method : "omp", "ols" or "lasso".
-    n_rows : n; a half has ⌊n/2⌋ rows.
+    n_rows : n, the number of rows with a positive weight; a half has ⌊n/2⌋ rows.
     n_features : d.
-    status : COMPLETED, or STOPPED if the callback stopped the run after B pairs.
+    status : COMPLETED, STOPPED if the callback stopped the run after B pairs, or BEYOND_PRECISION if some
+        path ended so.
     names : the d names of the features, or None.
+    undecided : the number of halves whose path ended because rounding left the next step undecided.
 
     `to_frame()` has a row for each feature that is in some path, the most frequent first: index, name,
     forced, frequency and simultaneous (Π̂ = `frequencies` and Π̃ = `simultaneous` at t = k), stable_from (the
@@ -41,6 +43,7 @@ class StabilitySelection(Named):
     n_features: int
     status: Status
     names: Names
+    undecided: int = 0
 
     @property
     def pairs(self) -> int:
@@ -161,12 +164,14 @@ class StabilitySelection(Named):
         most = min(d, int(q / self.threshold * (1 + 1e-12)))
         vain = f". This says nothing, because at most {most} features can have that Π̂; use a smaller k"
         halves = f"{2 * self.pairs} halves, {self.n_rows // 2} rows each"
-        notes = (
+        notes = [
             f"Π̂ and Π̃: shares of {halves}, and of {self.pairs} pairs",
             f"{number(float(self.sizes[-1]))} features on average on a half, at most {q}",
             f"of the features with Π̂ ≥ {self.threshold:g}, at most {number(bound)} are expected to be "
             f"features that a half selects with probability ≤ {theta}{vain * (bound >= most > 0)}",
-        )
+        ]
+        if self.undecided:
+            notes.append(f"{plural(self.undecided, 'path')} ended early: rounding left a step undecided")
         return Table(columns, (*notes, self.status.line))
 
 
