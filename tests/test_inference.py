@@ -29,6 +29,7 @@ Case = namedtuple("Case", ["method", "k", "options", "shape", "change", "seed", 
 ONES = {"intercept": True}
 ALL = {"intercept": True, "standardize": True, "sample_weight": WEIGHTS}
 KNOWN, UNKNOWN = {"sigma": 0.7}, {"sigma": "unknown"}
+FULL, FULL_BIC = {"sigma": "full"}, {"sigma": "full", "k": "bic"}
 BIC, EBIC = {"sigma": 1, "k": "bic"}, {"sigma": 1, "k": "ebic"}
 WAYS = {
     "plain": (4, {}, (12, 6), ""), "options": (3, ALL, (12, 6), ""),
@@ -41,6 +42,12 @@ CASES = {
         *itertools.product(["omp", "ols", "lasso_path"], [KNOWN, BIC, EBIC, UNKNOWN]),
         ("lasso_path", {"sigma": 1, "lam": 0.8}), ("lasso_path", {"sigma": "unknown", "lam": 0.8}),
     ], WAYS))
+} | {
+    f"{method}, {way}, {tuple(wanted.values())}": Case(method, *WAYS[way], seed, wanted)
+    for seed, ((method, wanted), way) in enumerate(itertools.product([
+        *itertools.product(["omp", "ols", "lasso_path"], [FULL, FULL_BIC]),
+        ("lasso_path", {"sigma": "full", "lam": 0.8}), ("omp", {"sigma": "full", "k": "ebic"}),
+    ], [way for way in WAYS if way != "wide"]))
 } | {
     "sequential_lasso": Case("sequential_lasso", 3, {"forced": [1]}, (12, 6), "", 18, KNOWN),
     "sparse": Case("omp", 3, ONES, (12, 6), "sparse", 5, KNOWN),
@@ -77,7 +84,7 @@ class Brute:
         self.given = scipy.sparse.csc_array(self.X) if case.change == "sparse" else self.X
         self.weight = {key: value for key, value in case.options.items() if key == "sample_weight"}
         self.root = np.sqrt(self.weight.get("sample_weight", np.ones(12)))[: len(self.y)]
-        self.y *= {"unknown": 1.0}.get(self.wanted["sigma"], self.wanted["sigma"]) / self.root
+        self.y *= (1.0 if isinstance(self.wanted["sigma"], str) else self.wanted["sigma"]) / self.root
         self.forced, self.ones = tuple(case.options.get("forced", ())), int("intercept" in case.options)
         self.by_criterion, self.lam = isinstance(self.wanted.get("k"), str), self.wanted.get("lam")
         self.path = self.select(self.y)
@@ -153,6 +160,8 @@ class Brute:
     def line(self, eta, model):
         """Return the function that moves y to an offset, and the law of the statistic with its point."""
         v, q, sigma = self.root * self.y, eta / np.linalg.norm(eta), self.wanted["sigma"]
+        if sigma == "full":
+            return self.on_sphere(v, q)
         x, rest = q @ v, self.off(model, v)
         if sigma != "unknown":
             return lambda delta: (v + delta * sigma * q) / self.root, (gaussian, x / sigma)
@@ -165,6 +174,36 @@ class Brute:
             return moved / self.root if share > 0 else None
 
         return rotated, (circular, x, height, m)
+
+    def estimate(self):
+        """Return σ, or its estimate by the residual of all features; this residual; and n − d."""
+        every = range(self.X.shape[1])
+        rest, free = self.off(every, self.root * self.y), len(self.y) - self.X.shape[1] - self.ones
+        known = self.wanted["sigma"] != "full"
+        return self.wanted["sigma"] if known else np.linalg.norm(rest) / np.sqrt(free), rest, free
+
+    def on_sphere(self, v, q):
+        """Move y so that (qᵀy)² + ‖P_X^⊥y‖² stays; the offset is that of qᵀy, in units of the estimate."""
+        unit, rest, free = self.estimate()
+        x = q @ v / unit
+
+        def moved(delta):
+            left = free - delta**2 - 2 * delta * x
+            return (
+                (v + delta * unit * q + (np.sqrt(left / free) - 1) * rest) / self.root if left > 0 else None
+            )
+
+        return moved, (spherical, x, free)
+
+
+def spherical(x, free, low, high):
+    """Return the integral of (free − δ² − 2δx)^{free/2 − 1} between two offsets, where this is positive."""
+    x = mp.mpf(x)
+    root = mp.sqrt(x * x + free)
+    low, high = (min(max(mp.mpf(end), -x - root), root - x) for end in (low, high))
+    inside = [end for end in (-x,) if low < end < high]
+    power = mp.mpf(free) / 2 - 1
+    return mp.quad(lambda t: abs(free - t * t - 2 * t * x) ** power, [low, *inside, high])
 
 
 def gaussian(x, low, high):
@@ -188,9 +227,9 @@ def tails(pieces, law, *point):
     return above / (above + below), below / (above + below)
 
 
-def pivots(x, unit, pieces, ends):
+def pivots(x, unit, pieces, ends, law=gaussian, *rest):
     """Return the shares of a set above an estimate x if its mean is at each of these ends."""
-    return np.array([tails(pieces, gaussian, (mp.mpf(x) - mp.mpf(end)) / unit)[0] for end in ends])
+    return np.array([tails(pieces, law, (mp.mpf(x) - mp.mpf(end)) / unit, *rest)[0] for end in ends])
 
 
 @pytest.fixture
@@ -223,10 +262,13 @@ def test_sets_hold_the_responses_with_the_same_selection(name, sets):
         assert (1 - 1e-8) * low <= p <= (1 + 1e-8) * high <= (1 + 1e-3) * low
         assert of_step or result.estimate[row] == pytest.approx(estimate, rel=1e-7)
         if not of_step and B.wanted["sigma"] != "unknown":
-            unit = np.linalg.norm(eta) * B.wanted["sigma"]
+            unit = np.linalg.norm(eta) * B.estimate()[0]
             wanted = estimate + unit * np.array([outer[0][0], outer[-1][1]])
             np.testing.assert_allclose(result.truncation[row], wanted, rtol=1e-7, atol=1e-7 * abs(estimate))
-            shares = pivots(estimate, unit, inner, result.interval[row])
+            if B.wanted["sigma"] == "full" and B.by_criterion:  # the set is that of a zero coefficient
+                assert np.isnan(result.interval[row]).all()
+                continue
+            shares = pivots(estimate, unit, inner, result.interval[row], law[0], *law[2:])
             np.testing.assert_allclose(shares.astype(float), [0.05, 0.95], rtol=1e-3)
 
 
@@ -237,10 +279,22 @@ SETS = {
     "union": [(-5.0, -4.0), (-0.1, 0.2), (3.0, INF)], "far": [(-INF, -30.0), (-1e-9, 1e-9), (40.0, 41.0)],
 }  # fmt: skip
 POINTS = [(gaussian, x) for x in (0.3, 8.5, -37.0, 500.0)]
+POINTS += [(spherical, *at) for at in itertools.product((0.3, -40.0), (2, 3, 4, 19))]
 POINTS += [(circular, *at) for at in itertools.product((0.3, -4.0, 1e6), (0.7, 1.0), (0, 1, 17))]
 
 
+def bounds_of(law, exact):
+    """Return the bounds of both tails, and check that their logarithms agree with them."""
+    found = laws.tails(law, exact, exact)
+    for tail in found:
+        if tail.bounds[0] > 1e-300:
+            np.testing.assert_allclose(tail.logarithm, np.log(tail.bounds), rtol=1e-12, atol=1e-15)
+    return [tail.bounds for tail in found]
+
+
 def law_of(error, law, x, *rest):
+    if law is spherical:
+        return laws.Student(x, error, 1.0, *rest)
     return laws.Circle(x, rest[0], error, rest[1]) if rest else laws.Normal(x, error)
 
 
@@ -249,22 +303,25 @@ def law_of(error, law, x, *rest):
 def test_tails_and_limits_hold_the_true_values(name, point):
     exact, law = SETS[name], law_of(0.0, *point)
     with mp.workdps(60):
-        for (low, high), true in zip(laws.tails(law, exact, exact), tails(exact, *point), strict=True):
+        for (low, high), true in zip(bounds_of(law, exact), tails(exact, *point), strict=True):
             assert low <= true <= high <= (1 + 1e-15) * low + 1e-300
-        for share in (0.05, 0.95) if point[0] is gaussian else ():
-            low, high = laws.limits(law, exact, exact, 0.9)[int(share > 0.5)]
-            least, most = pivots(law.x, 1, exact, (low, high))
-            assert least <= share <= most
+        for side in (-1, 1) if point[0] is not circular and point[-1] != 2 else ():
+            low, high = laws.limits(law, exact, exact, 0.9)[int(side > 0)]
+            least, most = pivots(law.x, 1, exact, (low, high), point[0], *point[2:])
+            assert least <= (1 + side * mp.mpf(0.9)) / 2 <= most
             assert high - low <= 4e-14 * max(1, abs(high))
 
 
-@pytest.mark.parametrize("point", [(gaussian, -3.0), (circular, 1.0, 2.0, 5), (circular, -2.0, 1.0, 3)])
+@pytest.mark.parametrize(
+    "point",
+    [(gaussian, -3.0), (circular, 1.0, 2.0, 5), (circular, -2.0, 1.0, 3), (spherical, 0.4, 3)],
+)
 def test_bounds_hold_all_values_within_the_errors(point):
     outer, inner, (law, x, *rest) = [(-1.0, 0.5), (0.8, 2.0)], [(-0.99, 0.49), (0.82, 1.97)], point
-    (low, high), _ = laws.tails(law_of(1e-3, *point), outer, inner)
+    low, high = laws.tails(law_of(1e-3, *point), outer, inner)[0].bounds
     ends = zip(sum(outer, ()), sum(inner, ()), strict=True)
     for a, b, c, d, u, v in itertools.product(*ends, (-1e-3, 1e-3), (-1e-3, 1e-3)):
-        moved = [rest[0] + v, rest[1]] if rest else []
+        moved = [rest[0] + v, rest[1]] if law is circular else rest
         assert low <= tails([(a, b), (c, d)], law, x + u, *moved)[0] <= high < low + 0.05
 
 
@@ -326,7 +383,7 @@ def test_without_selection_the_tests_are_the_classical_ones(rng):
     rss = [np.linalg.lstsq(part, y, rcond=None)[1][0] for part in (M, X, X[:, 5:])]
     path = sl.omp(X[:, :5], y, 3, forced=[0, 1, 2], intercept=True)
     tests = {0.9: (0.9, scipy.stats.norm), "unknown": (np.sqrt(rss[0] / 16), scipy.stats.t(16))}
-    tests["full"] = np.sqrt(rss[1] / 14), scipy.stats.norm
+    tests["full"] = np.sqrt(rss[1] / 14), scipy.stats.t(14)
     tests["response"] = np.sqrt(rss[2] / 19), scipy.stats.norm
     for sigma, (value, law) in tests.items():
         result = sl.inference(X[:, :5], y, path, sigma=sigma, level=0.99)
@@ -348,6 +405,7 @@ def test_p_values_are_uniform_without_signal(name):
 # Refusals
 
 X, Y = design(CASES["omp, plain, (0.7,)"])
+RANDOM = {"method": "randomized"}
 OMP, LASSO, COPY = sl.omp(X, Y, 3), sl.lasso_path(X, Y), np.column_stack([X, X])
 REFUSED = {
     "X must be float64": (X.astype(np.float32), Y, OMP), "compressed": (sl.compress([(X, Y)]), None, OMP),
@@ -359,7 +417,11 @@ REFUSED = {
     "tie: at knot 1|tie at": (COPY, Y, sl.lasso_path(COPY, Y, max_steps=3), {"sigma": 1}),
     "not from sequential_attention": (X, Y, sl.sequential_attention(X, Y, 1)),
     "GeneralizedPath": (X, Y, sl.generalized_omp(X, Y > 0, 1, loss="logistic", intercept=True)),
-    "TOLERANCE": (X, Y, sl.omp(X, Y, 6, tol=0.9)), "sigma is needed": (X[:5], Y[:5], sl.omp(X[:5], Y[:5], 2)),
+    "TOLERANCE": (X, Y, sl.omp(X, Y, 6, tol=0.9)),
+    "not take an estimate|takes an estimate": (X[:10], Y[:10], sl.omp(X[:10], Y[:10], 2), RANDOM),
+    "n − d ≥ 3 degrees of freedom, .* got n − d = 0": (X[:5], Y[:5], sl.omp(X[:5], Y[:5], 2), FULL),
+    "got n − d = 2": (X[:8], Y[:8], sl.omp(X[:8], Y[:8], 2), FULL),
+    "cannot be estimated": (X, X[:, 0], sl.omp(X, X[:, 0], 1), FULL),
     "needs a residual": (X[:3], Y[:3], sl.omp(X[:3], Y[:3], 3), UNKNOWN),
     "not computed from X": (X[:, ::-1], Y, OMP), "not computed from X, y": (X, Y[::-1], OMP),
     "not computed from .*λ": (X, 2 * Y, OMP), ".*λ of step 1": (X, 2 * Y, LASSO, {"k": 2}),
@@ -371,9 +433,11 @@ REFUSED |= {words: (X, Y, OMP, options) for words, options in {
     "sigma must be finite": {"sigma": np.nan}, "level must be finite": {"level": np.nan},
     "level must be between 0 and 1; got 1": {"level": 1.0}, r"k must be in 0\.\.3; got 4": {"k": 4},
     '"bic" or "ebic"': {"k": "aic"}, "number k": {"k": "bic", "sigma": "unknown"}, "LassoPath": {"lam": 1.0},
+    "adds noise of the size": {"sigma": "unknown", **RANDOM},
+    'sigma must be a number, "full"': {"sigma": "ful"},
 }.items()}  # fmt: skip
 REFUSED |= {words: (X, Y, LASSO, options) for words, options in {
-    "cross-validation": {"lam": [0.1, 0.2]}, "A λ of cross-validation": {"lam": "cv"},
+    "cross-validation": {"lam": [0.1, 0.2]}, "For such a λ pass method=.split. and a function": {"lam": "cv"},
     "Pass a number k": {}, "k and lam exclude": {"lam": 0.5, "k": 2}, "lam must be positive": {"lam": 0.0},
 }.items()}  # fmt: skip
 
@@ -411,7 +475,9 @@ def test_the_results_at_a_fixed_lambda_agree_with_r(name):
     if name == "interactions":
         X = np.column_stack([X, *(X[:, i] * X[:, j] for i, j in itertools.combinations(range(10), 2))])
         X, lam = scipy.stats.zscore(X, ddof=1), lam * 1e-4 ** (1 / 99)  # the next λ of glmnet's grid
-    result = sl.inference(X, y, sl.lasso_path(X, y, intercept=True), lam=lam)
+    left = np.linalg.lstsq(np.column_stack([np.ones(442), X]), y, rcond=None)[1][0]
+    sigma = float(np.sqrt(left / (442 - 1 - X.shape[1])))  # R takes this estimate as σ
+    result = sl.inference(X, y, sl.lasso_path(X, y, intercept=True), lam=lam, sigma=sigma)
     feature, coef, p, *ends = np.array(R[name].split(), float).reshape(-1, 5).T
     assert X.shape[1] > 10 or result.sigma == pytest.approx(54.154, abs=5e-4)
     assert result.support.tolist() == feature.tolist()

@@ -11,6 +11,7 @@ from scipy import sparse, stats
 import sparselin as sl
 from sparselin.guarantees import _splitting
 from sparselin.guarantees._conditional import spacing_p_values as spacing
+from sparselin.guarantees._noise import Noise
 from sparselin.guarantees._selection_events import Basis
 from sparselin.guarantees._splitting import randomize, select, split
 from sparselin.guarantees._traces import trace_of
@@ -66,14 +67,16 @@ def test_a_split_is_least_squares_on_the_rows_that_did_not_select(sigma, options
     w = np.r_[np.zeros(6), np.random.default_rng(2).uniform(0.5, 2, 37)]
     path, root = sl.omp(X, y, 4, forced=[5], sample_weight=w, **options), np.sqrt(w)
     problem = sl.Problem(X, y, sample_weight=w, **options)
-    found, again, third = (split(problem, path, 4, None, sigma, "known", 0.9, 1, rng) for rng in (3, 3, 4))
+    given = "unknown" if math.isnan(sigma) else sigma
+    found, again, third = (
+        split(problem, path, np.arange(6, 43), 4, None, given, 0.9, 1, rng) for rng in (3, 3, 4)
+    )
     rows = rest_of(parts[0], y * root, 37)
     first = np.setdiff1d(np.arange(6, 43), rows)
     S = sl.omp(X[first], y[first], 4, forced=[5], sample_weight=w[first], **options).support
     assert found.support.tolist() == S.tolist()
     Z = np.column_stack([np.ones(43)] * bool(options) + [X[:, S]]) * root[:, None]
     agrees(found, oracle(Z[rows], (y * root)[rows], sigma, int(bool(options))))
-    assert found.model.startswith("known; ")
     assert "selected on 18 rows, coefficients of the other 19 rows" in found.model
     assert found == again != third
 
@@ -81,7 +84,8 @@ def test_a_split_is_least_squares_on_the_rows_that_did_not_select(sigma, options
 def test_several_splits_take_twice_the_median(parts):
     X, y = design(4, signal=0.5)
     path, P = sl.omp(X, y, 5), np.ones((6, 8))
-    found = split(sl.Problem(X, y), path, 3, None, 1.0, "known", 0.9, 6, 0)
+    found = split(sl.Problem(X, y), path, np.arange(40), 3, None, 1.0, 0.9, 6, 0)
+    np.testing.assert_allclose(np.exp(found.log_p_value), found.p_value, rtol=1e-12)
     for row, part in zip(P, parts, strict=True):
         rows, S = rest_of(part, y, 40), sl.omp(part, 3).support
         row[S] = oracle(X[np.ix_(rows, S)], y[rows], 1.0)[2]
@@ -127,7 +131,8 @@ def test_randomization_selects_and_infers_on_independent_responses(gamma, option
     problem, root = sl.Problem(X, y, sample_weight=w, **options), np.sqrt(w)
     path = sl.omp(problem, 3)
     found, again, third = (
-        randomize(problem, path, None, None, 3.0, "known", 0.9, gamma, rng) for rng in (5, 5, 6)
+        randomize(problem, path, np.arange(100, 300), None, None, Noise(3.0, "known"), 0.9, gamma, rng)
+        for rng in (5, 5, 6)
     )
     noise = (parts[0].y - y * root) / gamma
     assert not noise[:100].any()
@@ -147,11 +152,11 @@ def test_p_values_are_uniform_and_intervals_cover_after_selection(which, parts):
     for seed in range(150):
         X, noise = design(seed, n=24, signal=0)
         mu = X[:, 1] * (seed % 2)
-        arguments = (sl.Problem(X, mu + noise), sl.omp(X, mu + noise, 2), 2, None)
+        arguments = (sl.Problem(X, mu + noise), sl.omp(X, mu + noise, 2), np.arange(24), 2, None)
         if which == "randomized":
-            found, rows = randomize(*arguments, 1.0, "", 0.8, 1.0, seed), list(range(24))
+            found, rows = randomize(*arguments, Noise(1.0, ""), 0.8, 1.0, seed), list(range(24))
         else:
-            found = split(*arguments, 1.0 if which == "split" else math.nan, "", 0.8, 1, seed)
+            found = split(*arguments, 1.0 if which == "split" else "unknown", 0.8, 1, seed)
             rows = rest_of(parts[-1], mu + noise, 24)
         truth = np.linalg.lstsq(X[np.ix_(rows, found.support)], mu[rows], rcond=None)[0]
         covered += list((found.interval[:, 0] < truth) & (truth < found.interval[:, 1])) if seed % 2 else []
@@ -165,7 +170,11 @@ def steps(X, y, k, **options):
     """The bounds of the spacing test, the events of k steps, and the path."""
     path = sl.lasso_path(X, y, max_steps=k, **options)
     trace = trace_of(path, None, None)
-    return spacing(Basis(sl.Problem(X, y), np.unique(trace.features)), trace.steps, 2.0), trace.steps, path
+    return (
+        spacing(Basis(sl.Problem(X, y), np.unique(trace.features)), trace.steps, Noise(2.0, ""))[0],
+        trace.steps,
+        path,
+    )
 
 
 def test_the_spacing_test_is_its_formula():
@@ -216,7 +225,7 @@ def test_knockoffs_have_the_gram_matrix_of_the_features():
 
 def test_the_exchange_of_a_feature_and_its_knockoff_flips_its_sign(monkeypatch):
     X, y = design(10, n=60, d=12, signal=0.3)
-    both, z = knockoffs.augment(sl.Problem(X, y), 1)
+    both, z = knockoffs.augment(sl.Problem(X, y, intercept=True), 1)
     path, Z = sl.lasso_path(both, z), np.zeros(24)
     for t in reversed(range(len(path))):
         Z[list(path.active[t])] = path.knots[t]
@@ -236,7 +245,7 @@ def test_the_false_discovery_rate_and_the_threshold():
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((70, 30)) + rng.standard_normal((70, 1))
         y = 0.5 * X[:, :12].sum(axis=1) + 7 + rng.standard_normal(70)
-        found = sl.knockoffs(X, y, q=0.2, intercept=True, rng=seed)
+        found = sl.knockoffs(X, y, q=0.2, rng=seed)
         W, heads = found.W, heads + np.sum(found.W[12:] > 0)
         good = [t for t in abs(W) if t and 1 + sum(w <= -t for w in W) <= 0.2 * sum(w >= t for w in W)]
         assert found.threshold == min(good, default=math.inf)
@@ -251,8 +260,10 @@ def test_knockoffs_ignore_scales_and_rows_without_weight_and_have_a_table():
     X[:, :6] += 0.1 * y[:, None]
     problem = sl.Problem(X, y, sample_weight=np.arange(50) < 40, names=list("abcdefghij"))
     found, few = sl.knockoffs(problem, q=0.4, rng=4), sl.knockoffs(problem, q=0.01)
-    np.testing.assert_allclose(sl.knockoffs(X[:40] * np.arange(1, 11), y[:40], rng=4).W, found.W)
-    assert not np.allclose(sl.knockoffs(X[:40], y[:40], rng=3).W, found.W)
+    np.testing.assert_allclose(
+        sl.knockoffs(X[:40] * np.arange(1, 11), y[:40], rng=4, intercept=False).W, found.W
+    )
+    assert not np.allclose(sl.knockoffs(X[:40], y[:40], rng=3, intercept=False).W, found.W)
     frame = found.to_frame("pandas")
     assert frame["W"].tolist() == sorted(found.W, reverse=True)
     assert set(frame.loc[frame["selected"], "name"]) == {"abcdefghij"[j] for j in found.selected} != set()
@@ -273,21 +284,112 @@ def test_refusals():
     centred = sl.Problem(wide.X, wide.y, intercept=True)
 
     def divide(data, k, sigma=1.0, splits=1):
-        return split(data, sl.omp(data, k), k, None, sigma, "", 0.9, splits, 0)
+        return split(data, sl.omp(data, k), np.arange(20), k, None, sigma, 0.9, splits, 0)
 
     refuses("splits must be at least 1", divide, problem, 2, splits=0)
-    refuses("two rows with a positive weight", split, problem.of_rows([0]), path, 1, None, 1.0, "", 0.9, 1, 0)
+    refuses("two rows with a positive weight", split, problem, path, np.arange(1), 1, None, 1.0, 0.9, 1, 0)
     refuses("the selected features are dependent", divide, sl.Problem(np.eye(20)[:, :6], y), 1)
-    for data, k, sigma in ((problem, 0, 1.0), (wide, 9, math.nan), (wide, 10, 1.0), (centred, 9, 1.0)):
-        assert len(split(data, sl.omp(data, max(k, 1)), k, None, sigma, "", 0.9, 1, 0)) == k
+    for data, k, sigma in ((problem, 0, 1.0), (wide, 9, "unknown"), (wide, 10, 1.0), (centred, 9, 1.0)):
+        assert len(split(data, sl.omp(data, max(k, 1)), np.arange(20), k, None, sigma, 0.9, 1, 0)) == k
     for data, k in ((wide, 10), (centred, 9)):
-        refuses("10 rows for the inference do not determine 10 coefficients and σ", divide, data, k, math.nan)
-    refuses("a model fits y exactly", divide, sl.Problem(X[:, :1], X[:, 0]), 1, math.nan)
-    refuses("gamma must be positive", randomize, problem, path, 2, None, 1.0, "", 0.9, 0, 0)
-    refuses("sigma must be a number", randomize, problem, path, 2, None, math.nan, "", 0.9, 1.0, 0)
-    refuses("at least 16 rows with a positive weight, twice", sl.knockoffs, X[:15], y[:15])
-    refuses("at least 17 rows .* plus one", sl.knockoffs, X[:16], y[:16], intercept=True)
+        refuses(
+            "10 rows for the inference do not determine 10 coefficients and σ", divide, data, k, "unknown"
+        )
+    refuses("a model fits y exactly", divide, sl.Problem(X[:, :1], X[:, 0]), 1, "unknown")
+    known = problem, path, np.arange(20), 2, None, Noise(1.0, ""), 0.9
+    refuses("gamma must be positive", randomize, *known, 0, 0)
+    words = "at least 16 rows with a positive weight, twice .* without looking at y"
+    refuses(words, sl.knockoffs, X[:15], y[:15], intercept=False)
+    refuses("at least 17 rows .* plus one", sl.knockoffs, X[:16], y[:16])
     refuses("x3 depends on the others", sl.knockoffs, X[:, [0, 1, 2, 0]], y)
     refuses("q must be between 0 and 1", sl.knockoffs, X, y, q=1)
     gram = sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y)
     refuses("rows of X are needed", sl.knockoffs, gram, error=TypeError)
+
+
+def test_lambda_of_a_split_is_that_of_the_rows_that_select(parts):
+    X, y = design(20, n=41)
+    path, w = sl.lasso_path(X, y), np.random.default_rng(1).uniform(0.5, 2, 41)
+    w[[4, 9]] = 0
+    calls = []
+    for weight in (None, w):
+        given = {} if weight is None else {"sample_weight": weight}
+        path = sl.lasso_path(X, y, **given)
+        for lam in (8.0, lambda *rows: calls.append(rows) or 3.0):
+            sl.inference(X, y, path, lam=lam, method="split", sigma=1.0, **given)
+            part = parts[-1]
+            root = np.ones(41) if weight is None else np.sqrt(weight)
+            first = np.flatnonzero(np.isin(y * root, part.y) & (root > 0))
+            share = np.sum(root[first] ** 2) / np.sum(root**2)
+            assert len(first) == np.count_nonzero(root) // 2
+            level = 3.0 if callable(lam) else 8.0 * share
+            S = np.flatnonzero(
+                sl.lasso_path(X[first], y[first], **{k: v[first] for k, v in given.items()}).at(level)
+            )
+            found = sl.inference(X, y, path, lam=lam, method="split", sigma=1.0, **given)
+            assert sorted(found.support) == S.tolist() != []
+            assert ("chosen on the rows that select" if callable(lam) else "have their share") in str(found)
+        for one, other in zip(calls.pop(), (X, y, weight), strict=False):
+            np.testing.assert_array_equal(one, other[first])
+        calls.clear()
+
+
+def test_the_advice_for_a_lambda_of_cross_validation_works_when_it_is_followed():
+    from sparselin.estimators import LassoLarsCV
+
+    lam, p = (lambda X, y: len(y) * LassoLarsCV().fit(X, y).alpha_), []
+    for seed in range(40):
+        X, y = design(seed, n=30, d=4, signal=0)
+        path = sl.lasso_path(X, y, intercept=True)
+        for options in ({}, {"method": "exact"}):
+            words = r"method='split' and a function lam\(X, y\) .* lam=lambda X, y: len\(y\) \* LassoLarsCV"
+            refuses(words, sl.inference, X, y, path, lam=lam, error=TypeError, **options)
+        p += sl.inference(X, y, path, lam=lam, method="split", rng=seed).p_value.tolist()
+        several = sl.inference(X, y, path, lam=lam, method="split", splits=2)
+        assert np.all(several.p_value <= 1)
+    assert len(p) > 20
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    problem = sl.Problem(X, y, intercept=True)
+    refuses("Pass X and y", sl.inference, problem, None, path, lam=lam, method="split", error=TypeError)
+    refuses("nonnegative", sl.inference, X, y, path, lam=lambda X, y: -1.0, method="split")
+    assert len(sl.inference(X, y, path, lam=lambda X, y: 0.0, method="split")) == 4
+    refuses("lam needs a LassoPath", sl.inference, X, y, sl.omp(X, y, 2), lam=lam, method="split")
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array], ids=str)
+def test_knockoffs_have_an_intercept_unless_told_otherwise(form):
+    """The model is wrong if y has a mean and there is no intercept."""
+    X, y = design(30, n=60, d=10, signal=0)
+    Z = form(X + 3)
+    found = sl.knockoffs(Z, y, q=0.5)
+    for other in (
+        sl.knockoffs(Z, y + 8, q=0.5),
+        sl.knockoffs(Z, y, q=0.5, intercept=True),
+        sl.knockoffs(sl.Problem(Z, y, intercept=True), q=0.5),
+    ):
+        np.testing.assert_allclose(other.W, found.W, rtol=1e-3 if form is np.float32 else 1e-7)
+        assert other.with_intercept
+    w = np.linspace(0.5, 2, 60)
+    for given in ({}, {"sample_weight": w}):
+        with pytest.warns(UserWarning, match="not bounded then: pass intercept=True"):
+            assert not sl.knockoffs(form(X), y + 8, intercept=False, **given).with_intercept
+    with pytest.warns(UserWarning, match="pass intercept=True"):
+        sl.knockoffs(sl.Problem(form(X), y + 8))
+    refuses("intercept must be passed with the data", sl.knockoffs, sl.Problem(Z, y), intercept=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": False}], ids=str)
+def test_knockoffs_take_weights_as_inverse_variances_up_to_a_factor(options):
+    X, y = design(31, n=50, d=8, signal=1)
+    X[5] = y[5] = 0  # a row of weight 1
+    w = np.random.default_rng(2).uniform(0.5, 2, 50)
+    found = sl.knockoffs(X, y, q=0.4, rng=3, sample_weight=w, **options)
+    gone = np.insert(w, [0, 9, 50], 0)
+    longer = np.insert(X, [0, 9, 50], 50.0, axis=0), np.insert(y, [0, 9, 50], -60.0)
+    assert (found.W > 0).any()
+    for other, unit in (
+        (sl.knockoffs(*longer, q=0.4, rng=3, sample_weight=gone, **options), 1),
+        (sl.knockoffs(X, y, q=0.4, rng=3, sample_weight=7 * w, **options), math.sqrt(7)),
+    ):
+        np.testing.assert_allclose(other.W, unit * found.W, rtol=1e-9)
+        assert other.selected.tolist() == found.selected.tolist()

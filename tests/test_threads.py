@@ -3,6 +3,7 @@
 Processes are tested too: a killed one is replaced.
 """
 
+import importlib
 import os
 import signal
 import subprocess
@@ -186,3 +187,42 @@ def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
     assert sorted(by_value) == [10 * i + j for i in range(4) for j in range(3)]
     for i in (0, 2, 3):
         assert len({by_value[10 * i + j] for j in range(3)}) == 1
+
+
+FLOW = "sparselin.certificates.flow"
+
+
+def test_balls_have_the_same_bits_in_every_thread_and_at_every_precision_of_the_process():
+    """python-flint has one precision for the process; a user's own precision is neither used nor lost."""
+    ctx, in_balls = pytest.importorskip("flint").ctx, importlib.import_module(FLOW)._in_balls
+    X, y = gaussian(40, 12, rng=0)
+    path, lasso, flow = sl.omp(X, y, 4), sl.lasso_path(X, y, max_steps=5), sl.gradient_flow(X, y)
+    calls = [
+        lambda: sl.inference(X, y, path, sigma=1.0),
+        lambda: sl.inference(X, y, lasso),
+        lambda: sl.inference(X, y, path, sigma="unknown"),
+        lambda: [stage[4] for stage in in_balls(X, y, (), [(), *flow.supports])],  # τ of each event
+    ]
+    expected, different, interval, before = [call() for call in calls], [], sys.getswitchinterval(), ctx.prec
+
+    def work(seed):
+        for i in np.random.default_rng(seed).integers(4, size=12):
+            if calls[i]() != expected[i]:
+                different.append(i)
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(2)]
+    try:
+        sys.setswitchinterval(1e-5)
+        for bits in (77, 9):
+            ctx.prec = bits
+            assert [call() for call in calls] == expected
+            assert ctx.prec == bits
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert ctx.prec == 9
+    finally:
+        sys.setswitchinterval(interval)
+        ctx.prec = before
+    assert not different

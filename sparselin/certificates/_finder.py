@@ -18,11 +18,11 @@ from sparselin.validation import needs
 
 _USE = "certify, and the check of a flow in balls, need python-flint: pip install 'sparselin[verify]'"
 with needs("flint", _USE):
-    from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
+    from flint import arb, arb_mat, fmpq, fmpq_mat
 
 Matrix: TypeAlias = Any  # fmpq_mat; python-flint has no annotations
 Vector: TypeAlias = list[Any]  # of fmpq
-BALLS = arb, arb_mat, ctx  # for the check of a flow in balls
+BALLS = arb, arb_mat  # for the check of a flow in balls
 
 
 class Finder:

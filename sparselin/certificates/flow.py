@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sparselin.certificates import form
 from sparselin.certificates.arithmetic import Exact
 from sparselin.certificates.step import Fractions, Indices, abbreviate
+from sparselin.parallel.threads import precision
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, FlowPath
 
@@ -253,10 +254,10 @@ def _follow(X: FloatArray, y: FloatArray, S: Indices, supports: list[Indices], b
         if not x > 0:
             raise (ValueError if x < 0 else ArithmeticError)(f"saddle {k}: {statement}")
 
-    arb, arb_mat, ctx = BALLS
+    arb, arb_mat = BALLS
     (n, d), used, m, k = X.shape, sorted({*S, *itertools.chain(*supports)}), len(supports), 0
     at_rest = len(S) + len(supports[-1]) in (n, int(X.any(axis=0).sum()))
-    with ctx.workprec(bits):
+    with precision(bits):
         X_U, beta = arb_mat(n, len(used), X[:, used].ravel().tolist()), arb_mat(len(used), m)
         G, b = X_U.transpose() * X_U, X_U.transpose() * arb_mat(n, 1, y.tolist())
         for k, J in enumerate(supports):

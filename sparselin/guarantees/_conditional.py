@@ -7,52 +7,77 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.guarantees import _truncated_laws as truncated
+from sparselin.guarantees._noise import Noise
 from sparselin.guarantees._selection_events import SIGNS, Basis, Comparison, Event, Inequalities
 from sparselin.guarantees._traces import Trace
-from sparselin.guarantees._truncated_laws import Circle, Ends, Normal, Set, scale_set, tails, without
+from sparselin.guarantees._truncated_laws import Circle, Ends, Law, Set, Student, Tail, tails, without
 from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
 
 
 def infer(
-    basis: Basis, trace: Trace, n: int, sigma: float, level: float, words: str,
-    path: SelectionPath | LassoPath,
-) -> Inference:  # fmt: skip
+    basis: Basis, trace: Trace, n: int, noise: Noise, level: float, path: SelectionPath | LassoPath
+) -> Inference:
     """Compute p-values and intervals for the steps of a trace and the coefficients of its last model.
 
     n : the number of rows with a positive weight.
-    sigma : σ, or NaN for t-tests.
-    words : the assumptions in words.
     """
     statistics, k, scale = _statistics(basis, trace), len(trace.features), basis.problem.design.scale
-    tests: Sequence[tuple[Normal | Circle, Set, Set]] = (
+    tests: Sequence[tuple[Law, Set, Set]] = (
         _on_circles(basis, trace, statistics, n)
-        if math.isnan(sigma)
-        else _on_lines(basis, trace, statistics, sigma)
+        if noise.unknown
+        else _on_lines(basis, trace, statistics, noise)
     )
     estimate, error = (np.full(k, np.nan) for _ in range(2))
-    truncation, bounds, step_bounds, spacing = (np.full((k, 2), np.nan) for _ in range(4))
+    truncation = np.full((k, 2), np.nan)
+    tested, steps, spacing = (np.full((2, k, 2), np.nan) for _ in range(3))  # bounds of p, and of ln p
     interval = np.full((k, 2, 2), np.nan)
     for statistic, (law, outer, inner) in zip(statistics, tests, strict=True):
-        row, (above, below) = statistic.row, tails(law, outer, inner)
-        both = [2 * min(pair) for pair in zip(above, below, strict=True)]
-        p = above if statistic.sign > 0 else below if statistic.sign < 0 else both
-        (step_bounds if statistic.of_step else bounds)[row] = np.clip(p, 0, 1)
+        row = statistic.row
+        (steps if statistic.of_step else tested)[:, row] = _p_values(tails(law, outer, inner), statistic.sign)
         if not statistic.of_step:
             unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
             estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
-            if isinstance(law, Normal) or not trace.events:
-                interval[row] = error[row] * truncated.limits(law, outer, inner, level)
+            if not (isinstance(law, Circle) and trace.events):
+                if not (isinstance(law, Student) and trace.choice.models):  # there the set depends on θ
+                    interval[row] = error[row] * truncated.limits(law, outer, inner, level)
                 truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
     leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
-    if isinstance(path, LassoPath) and not math.isnan(sigma) and not trace.choice.models:
-        spacing[k - len(trace.steps) :] = spacing_p_values(basis, trace.steps, sigma)
+    if isinstance(path, LassoPath) and not noise.unknown and not trace.choice.models:
+        spacing[:, k - len(trace.steps) :] = spacing_p_values(basis, trace.steps, noise)
+    slack = (4 * basis.eps + 2 * noise.error) * np.abs(interval)
     return Inference(
-        support=np.array(trace.features, np.intp), leaves=np.array(leaves, bool), estimate=estimate,
-        standard_error=error, truncation=truncation, bounds=bounds, step_bounds=step_bounds,
-        spacing_bounds=spacing, interval_bounds=interval + 4 * basis.eps * np.abs(interval) * [-1, 1],
-        sigma=sigma, level=level, method="exact", model=words, fit=path.fit,
+        support=np.array(trace.features, np.intp),
+        leaves=np.array(leaves, bool),
+        estimate=estimate,
+        standard_error=error,
+        truncation=truncation,
+        bounds=tested[0],
+        step_bounds=steps[0],
+        spacing_bounds=spacing[0],
+        log_bounds=tested[1],
+        log_step_bounds=steps[1],
+        log_spacing_bounds=spacing[1],
+        interval_bounds=interval + slack * [-1, 1],
+        sigma=noise.sigma,
+        degrees=noise.degrees,
+        approximate=noise.approximate,
+        level=level,
+        method="exact",
+        model=noise.words,
+        fit=path.fit,
         status=Status.COMPLETED if path.status is Status.MAX_STEPS else path.status,
-    )  # fmt: skip
+    )
+
+
+def _p_values(both: tuple[Tail, Tail], sign: float) -> FloatArray:
+    """Return bounds (2, 2) on p and ln p: one-sided for a known sign, else twice the smaller tail."""
+    above, below = (np.array(tail) for tail in both)
+    if sign:
+        p = above if sign > 0 else below
+    else:
+        p = np.minimum(above, below)
+        p = np.array([2 * p[0], p[1] + math.log(2) + 2.0**-50 * np.array([-1, 1])])
+    return np.array([np.clip(p[0], 0, 1), np.minimum(p[1], 0)])
 
 
 class Statistic(NamedTuple):
@@ -112,8 +137,8 @@ def _walk(
 
 
 def _on_lines(
-    basis: Basis, trace: Trace, statistics: list[Statistic], sigma: float
-) -> list[tuple[Normal, Set, Set]]:
+    basis: Basis, trace: Trace, statistics: list[Statistic], noise: Noise
+) -> list[tuple[Law, Set, Set]]:
     """Return the laws of the η̂ᵀy/σ, and outer and inner sets of offsets with the same events and choice."""
     W = basis.stack([statistic.w for statistic in statistics])
     reach = np.full((4, len(statistics)), np.inf)
@@ -121,12 +146,13 @@ def _on_lines(
         part = np.ascontiguousarray(reach[:, first:])
         rows.shorten(part)
         reach[:, first:] = part
-    found = []
+    found: list[tuple[Law, Set, Set]] = []
     for w, (up, inner_up, down, inner_down) in zip(W.T, reach.T.tolist(), strict=True):
-        outer = without([trace.choice.exclude(basis, w, 1), truncated.beyond(-down, up)])
-        inner = without([trace.choice.exclude(basis, w, -1), truncated.beyond(-inner_down, inner_up)])
-        law = Normal(float(w @ basis.z) / sigma, basis.error / sigma, sigma)
-        found.append((law, scale_set(outer, 1 / sigma, 1), scale_set(inner, 1 / sigma, -1)))
+        excluded = (trace.choice.exclude(basis, w, side, noise.by_residual) for side in (1, -1))
+        outer = without([next(excluded), truncated.beyond(-down, up)])
+        inner = without([next(excluded), truncated.beyond(-inner_down, inner_up)])
+        law = noise.law(float(w @ basis.z), basis.error)
+        found.append((law, noise.scale(outer, 1), noise.scale(inner, -1)))
     return found
 
 
@@ -156,8 +182,8 @@ def _on_circles(basis: Basis, trace: Trace, tests: list[Statistic], n: int) -> l
     return [(law, without(one), without(two)) for law, (one, two) in zip(laws, fails, strict=True)]
 
 
-def spacing_p_values(basis: Basis, events: Sequence[Event], sigma: float) -> FloatArray:
-    """Return bounds (t, 2) on the p-values of the spacing test for the t steps of a LASSO path.
+def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> FloatArray:
+    """Return bounds (2, t, 2) on p and ln p of the spacing test for the t steps of a LASSO path.
 
     Let λ_t be the knots, with λ_0 = ∞. Let A be the model after step t, s its signs, u_t = (X_A⁺)ᵀs, and
     ω = ‖u_t − u_{t−1}‖. The p-value of step t is
@@ -168,7 +194,7 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], sigma: float) -> Flo
     procedures*, 2016). Here λ_{t+1} is the next knot of least angle regression: with c and q after step t it
     is the largest ±c_j/(1 ∓ q_j) over the j outside A with 1 ∓ q_j > 0, or 0. Rows are NaN from the first
     step at which a feature leaves. (R's selectiveInference calls this the modified form of the test; the
-    first form has a number M⁺ ≤ λ_{t+1} in the place of λ_{t+1}.)
+    first form has a number M⁺ ≤ λ_{t+1} in the place of λ_{t+1}.) If σ is estimated, `Student` replaces Φ.
 
     Compared with the exact test. With q and P^⊥ of the model before the step, u_t − u_{t−1} is
     (s_i − q_i)P^⊥X_i/‖P^⊥X_i‖² for the feature i that enters. So λ_tω is the statistic η̂ᵀy of the exact test,
@@ -181,7 +207,7 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], sigma: float) -> Flo
     exceed the nominal one: for μ = 0 and the three columns in `tests/test_other_inference.py`, 27 % of its
     p-values at step 2 are below .2. The exact test has its level in all cases.
     """
-    found, before = np.full((len(events), 2), np.nan), (math.inf, math.inf)
+    found, before = np.full((2, len(events), 2), np.nan), (math.inf, math.inf)
     W, along = np.zeros((basis.qr.size, 0)), np.zeros(0)
     for t, event in enumerate(events):
         if not event.enters:
@@ -196,9 +222,9 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], sigma: float) -> Flo
         least, most = (D - D_error) / (length + error), (D + D_error) / (length - error)
         up = (before[1] - lam + lam_error) * most, max(0.0, before[0] - lam - lam_error) * least
         down = (lam + lam_error - low) * most, max(0.0, lam - lam_error - high) * least
-        outer, inner = (scale_set([(-down[i], up[i])], 1 / sigma, 1 - 2 * i) for i in range(2))
-        law = Normal(event.sign * float(w @ basis.z) / length / sigma, basis.error / sigma)
-        found[t] = tails(law, outer, inner)[0]
+        outer, inner = (noise.scale([(-down[i], up[i])], 1 - 2 * i) for i in range(2))
+        law = noise.law(event.sign * float(w @ basis.z) / length, basis.error)
+        found[:, t] = _p_values(tails(law, outer, inner), 1.0)
         before = lam - lam_error, lam + lam_error
     return found
 

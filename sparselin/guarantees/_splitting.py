@@ -20,22 +20,51 @@ Bühlmann, *p-values for high-dimensional regression*, 2009).
 
 import dataclasses
 import math
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees._conditional import infer
+from sparselin.guarantees._noise import Noise, noise_of
 from sparselin.guarantees._selection_events import Basis
-from sparselin.guarantees._traces import Trace, choose, trace_of
+from sparselin.guarantees._traces import Trace, check_lam, choose, trace_of
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem
-from sparselin.results import Inference, LassoPath, SelectionPath
+from sparselin.results import FloatArray, IndexArray, Inference, LassoPath, SelectionPath
 from sparselin.validation import Rng, check_count, check_real
 
 Path: TypeAlias = SelectionPath | LassoPath
 Steps: TypeAlias = int | str | None  # the number of steps of a path, by default all; or "bic" or "ebic"
+Lam: TypeAlias = Callable[[IndexArray], float]  # λ for a selection on these rows
+
+
+def lam_on_rows(lam: Any, X: Any, y: Any, problem: Problem, rows: IndexArray, sample_weight: Any) -> Lam:
+    """Return λ as a function of the rows that select.
+
+    A number is the λ of all rows. The sum of squares grows with the rows, or with their weights, so a part of
+    them has this share of λ. A function is called with X and y of these rows, and their weights if any.
+    """
+    if callable(lam):
+        if isinstance(X, Problem):
+            raise TypeError("lam is a function of X and y, which a Problem does not keep. Pass X and y")
+        plain = Problem(X, y)
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+
+        def choose_lam(part: IndexArray) -> float:
+            more = () if weight is None else (weight[part],)
+            found = lam(plain.X[part], plain.y[part], *more)
+            return check_real(found, "lam(X, y)", lambda value: value >= 0, "nonnegative")
+
+        return choose_lam
+    share = np.zeros(problem.n)
+    share[rows] = 1.0 if problem.design.ones is None else problem.design.ones[rows] ** 2
+    if sample_weight is not None:
+        share = np.asarray(sample_weight, np.float64)
+    whole = float(check_lam(lam))
+    return lambda part: whole * float(share[part].sum() / share.sum())
 
 
 def _count(path: Path) -> int:
@@ -44,6 +73,9 @@ def _count(path: Path) -> int:
 
 def model_of(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[int]:
     """Return the features of a path of these data after k steps, at λ, or chosen by a criterion."""
+    if lam is not None and isinstance(path, LassoPath):  # λ = 0 is possible: nothing is conditional on it
+        forced = path.forced.tolist()
+        return [*forced, *np.setdiff1d(np.flatnonzero(path.at(lam)), forced).tolist()]
     trace = trace_of(path, _count(path) if isinstance(k, str) else k, lam)
     if isinstance(k, str):
         trace = choose(trace, Basis(problem, np.unique(trace.features)), k, len(problem.weighted_rows()))
@@ -53,8 +85,8 @@ def model_of(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[
 def select(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[int]:
     """Return the features that the method of a path selects on other data, with its forced features.
 
-    The method is OMP, OLS or the LASSO. λ is used as given, also on a half of the rows. Raises ValueError if
-    the path of these data has fewer steps.
+    The method is OMP, OLS or the LASSO. λ is that of these data, as given. Raises ValueError if the path of
+    these data has fewer steps.
     """
     steps = _count(path) if k is None or isinstance(k, str) else k
     again: Path
@@ -69,22 +101,27 @@ def select(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[in
     return model_of(problem, again, k if isinstance(k, str) else steps, lam)
 
 
-def _infer(
-    problem: Problem, A: list[int], n: int, sigma: float, level: float, path: Path, words: str
-) -> Inference:
+def _infer(problem: Problem, A: list[int], n: int, noise: Noise, level: float, path: Path) -> Inference:
     """Infer the coefficients of a model A that does not depend on y, on n rows with a positive weight."""
-    free, needed = n - (problem.d - problem.n_features) - len(A), int(math.isnan(sigma))
+    free, needed = n - (problem.d - problem.n_features) - len(A), int(noise.unknown)
     if free < needed:
         what = f"{n - free} coefficients{' and σ' * needed}"
         raise ValueError(f"k must be smaller: {n} rows for the inference do not determine {what}")
     trace = Trace([], A, len(A), tuple(A))
-    return infer(Basis(problem, np.array(A, np.intp)), trace, n, sigma, level, words, path)
+    return infer(Basis(problem, np.array(A, np.intp)), trace, n, noise, level, path)
 
 
 def split(
-    problem: Problem, path: Path, k: Steps, lam: float | None, sigma: float, words: str, level: float,
-    splits: int, rng: Rng,
-) -> Inference:  # fmt: skip
+    problem: Problem,
+    path: Path,
+    rows: IndexArray,
+    k: Steps,
+    lam: Lam | None,
+    sigma: Any,
+    level: float,
+    splits: int,
+    rng: Rng,
+) -> Inference:
     """Select on a random half of the rows, and infer on the other half.
 
     The result of one split has the features that the first half selects, with their intervals. The result of
@@ -92,51 +129,79 @@ def split(
     docstring of this module).
 
     problem, path : the data in float64, and the path of these data.
-    sigma : σ, or NaN if it is unknown.
-    words : the assumptions about the noise.
+    rows : the rows with a positive weight.
+    lam : λ for a selection on some of the rows, a function of them.
+    sigma : as for `inference`. An estimate is that of the half that infers, so the tests stay exact.
     """
-    rows, generator = problem.weighted_rows(), np.random.default_rng(rng).spawn(1)[0]
+    generator = np.random.default_rng(rng).spawn(1)[0]
     splits, half = check_count(splits, "splits", 1), len(rows) // 2
     if half == 0:
         raise ValueError(f"X must have two rows with a positive weight, or more; got {len(rows)}")
-    words += f"; selected on {half} rows, coefficients of the other {len(rows) - half} rows"
-    support = model_of(problem, path, k, lam)
-    every = np.ones((splits, problem.n_features, 2))
+    support = model_of(problem, path, k, None) if lam is None else []
+    every = np.full((splits, problem.n_features, 2, 2), [[1.0], [0.0]])  # bounds of p, and of ln p
     for p_values in every:
         order = generator.permutation(rows)
-        A = select(problem.of_rows(np.sort(order[:half])), path, k, lam)
-        other = problem.of_rows(np.sort(order[half:]))
-        found = _infer(other, A, len(rows) - half, sigma, level, path, words)
-        p_values[A] = found.bounds
-    found = dataclasses.replace(found, method="split")
+        first, second = np.sort(order[:half]), np.sort(order[half:])
+        A = select(problem.of_rows(first), path, k, None if lam is None else lam(first))
+        other = problem.of_rows(second)
+        noise = noise_of(other, len(second), sigma)
+        found = _infer(other, A, len(second), noise, level, path)
+        p_values[A] = np.stack([found.bounds, found.log_bounds], axis=1)
+    words = f"{found.model}; selected on {half} rows, coefficients of the other {len(rows) - half} rows"
+    found = dataclasses.replace(found, method="split", model=words)
     if splits == 1:
         return found
-    nothing, bounds = np.full((len(support), 2, 2), np.nan), np.minimum(1, 2 * np.median(every, axis=0))
+    if lam is not None:
+        support = model_of(problem, path, k, lam(rows))
+    nothing = np.full((len(support), 2, 2), np.nan)
     return dataclasses.replace(
-        found, support=np.array(support, np.intp), leaves=np.zeros(len(support), bool),
-        estimate=nothing[:, 0, 0], standard_error=nothing[:, 0, 0], truncation=nothing[:, 0],
-        bounds=bounds[support], step_bounds=nothing[:, 0], spacing_bounds=nothing[:, 0],
-        interval_bounds=nothing, model=f"{words}; 2 × the median p of {splits} splits",
-    )  # fmt: skip
+        found,
+        support=np.array(support, np.intp),
+        leaves=np.zeros(len(support), bool),
+        estimate=nothing[:, 0, 0],
+        standard_error=nothing[:, 0, 0],
+        truncation=nothing[:, 0],
+        bounds=np.minimum(1, 2 * np.median(every[:, support, 0], axis=0)),
+        log_bounds=np.minimum(0, math.log(2) + _log_median(every[:, support, 1])),
+        step_bounds=nothing[:, 0],
+        log_step_bounds=nothing[:, 0],
+        spacing_bounds=nothing[:, 0],
+        log_spacing_bounds=nothing[:, 0],
+        interval_bounds=nothing,
+        model=f"{words}; 2 × the median p of {splits} splits",
+    )
+
+
+def _log_median(logs: FloatArray) -> FloatArray:
+    """Return ln of the median of p-values over the first axis, given their logarithms."""
+    ordered = np.sort(logs, axis=0)
+    lower, upper = ordered[(len(logs) - 1) // 2], ordered[len(logs) // 2]
+    return np.asarray(np.logaddexp(lower, upper) - math.log(2))
 
 
 def randomize(
-    problem: Problem, path: Path, k: Steps, lam: float | None, sigma: float, words: str, level: float,
-    gamma: float, rng: Rng,
-) -> Inference:  # fmt: skip
+    problem: Problem,
+    path: Path,
+    rows: IndexArray,
+    k: Steps,
+    lam: float | None,
+    noise: Noise,
+    level: float,
+    gamma: float,
+    rng: Rng,
+) -> Inference:
     """Select on y + γω and infer on y − ω/γ, where ω ~ N(0, σ²I) is drawn by `rng`.
 
     A smaller γ selects features that are closer to those of y, and makes the intervals longer, by the factor
     √(1 + γ⁻²). With weights, ω belongs to the weighted rows. The other parameters are those of `split`.
     """
     gamma = check_real(gamma, "gamma", lambda value: value > 0, "positive")
-    if math.isnan(sigma):
-        raise ValueError("sigma must be a number, 'full' or 'response': noise of this size is added to y")
-    rows, noise = problem.weighted_rows(), np.zeros(problem.n)
+    omega = np.zeros(problem.n)
     # a child stream, because data that were simulated with the same seed would depend on the noise
-    noise[rows] = sigma * np.random.default_rng(rng).spawn(1)[0].standard_normal(len(rows))
-    A = select(problem.with_response(problem.y + gamma * noise), path, k, lam)
-    other, spread = problem.with_response(problem.y - noise / gamma), math.hypot(1, 1 / gamma) * sigma
-    words += f"; selected on y + γω, coefficients of y − ω/γ, γ = {gamma:g}, ω ~ N(0, σ²I)"
-    found = _infer(other, A, len(rows), spread, level, path, words)
-    return dataclasses.replace(found, method="randomized", sigma=sigma)
+    omega[rows] = noise.sigma * np.random.default_rng(rng).spawn(1)[0].standard_normal(len(rows))
+    A = select(problem.with_response(problem.y + gamma * omega), path, k, lam)
+    other = problem.with_response(problem.y - omega / gamma)
+    wider = noise._replace(sigma=math.hypot(1, 1 / gamma) * noise.sigma)
+    found = _infer(other, A, len(rows), wider, level, path)
+    words = f"{noise.words}; selected on y + γω, coefficients of y − ω/γ, γ = {gamma:g}, ω ~ N(0, σ²I)"
+    return dataclasses.replace(found, method="randomized", sigma=noise.sigma, model=words)

@@ -21,17 +21,22 @@ class Choice(NamedTuple):
     models: list[tuple[int, ...]]
     comparisons: list[tuple[int, int, float]]
 
-    def exclude(self, basis: Basis, w: FloatArray, side: int) -> Ends:
+    def exclude(self, basis: Basis, w: FloatArray, side: int, on_sphere: bool) -> Ends:
         """Return intervals of offsets of η̂ᵀy at which a comparison fails certainly (side 1) or possibly (−1).
 
-        Each comparison is quadratic in the offset, because y moves along η̂, whose coordinates are w.
+        Each comparison is quadratic in the offset δ, because y moves along η̂, whose coordinates are w.
+
+        on_sphere : whether ‖P_X^⊥y‖² changes with δ, so that (η̂ᵀy)² + ‖P_X^⊥y‖² stays (see `Student`, with
+            θ = 0). It is a part of every ‖P_a^⊥y‖², and becomes smaller by δ² + 2δη̂ᵀy.
         """
         norm, quadratics = basis.problem.y_norm, []
+        less = np.array([float(w @ basis.z) * norm, norm**2]) * on_sphere
         off = [basis.model(A).off(np.column_stack([basis.z, norm * w])) for A in self.models]
         squares = [P.T @ P + np.diag([basis.r_norm**2, 0.0]) for P in off]
         for a, b, g in self.comparisons:
             (C, B), (_, A) = g * squares[a] - squares[b]
-            error = side * 12 * (1 + g) * basis.eps * norm**2
+            B, A = (B, A) - (g - 1) * less
+            error = side * 20 * (1 + g) * basis.eps * norm**2
             if abs(error) >= C:
                 raise ValueError(f"path leaves k undecided between {a} and {b} steps, to rounding. Pass k")
             quadratics.append((A + error, 2 * B, C + error))
@@ -89,15 +94,22 @@ def _count_steps(path: SelectionPath | LassoPath, k: int | None, end: Status, lo
     return check_count(most if k is None else k, "k", low, most, " (the steps of the path)")
 
 
-def _state_at(path: LassoPath, lam: Any) -> Trace:
-    """Return the state of a LASSO path at λ: the active features and their signs."""
+def check_lam(lam: Any) -> float:
+    """Check that λ is a positive number, and return it."""
     if np.ndim(lam) or not isinstance(lam, (int, float, np.number)) or isinstance(lam, bool):
         raise TypeError(
-            "lam must be a number that was fixed before y was seen. A λ of cross-validation depends on y by "
-            f"comparisons that no inequality here describes; use method='split' for it. Got {lam!r}"
+            "lam must be a number that was fixed before y was seen; a λ of cross-validation depends on y by "
+            "comparisons that no inequality here describes. For such a λ pass method='split' and a function "
+            "lam(X, y) that chooses λ on the rows that select, for example lam=lambda X, y: len(y) * "
+            f"LassoLarsCV().fit(X, y).alpha_ of sparselin.estimators. Got {lam!r}"
         )
     positive = "positive, because at λ = 0 there is no selection"
-    forced, level = path.forced.tolist(), check_real(float(lam), "lam", lambda value: value > 0, positive)
+    return check_real(float(lam), "lam", lambda value: value > 0, positive)
+
+
+def _state_at(path: LassoPath, lam: Any) -> Trace:
+    """Return the state of a LASSO path at λ: the active features and their signs."""
+    forced, level = path.forced.tolist(), check_lam(lam)
     coef = path.at(level)
     A = [*forced, *np.setdiff1d(np.flatnonzero(coef), forced).tolist()]
     signs = (0.0,) * len(forced) + tuple(np.sign(coef[A[len(forced) :]]).tolist())

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.guarantees._conditional import infer
+from sparselin.guarantees._noise import FEWEST, Noise, noise_of
 from sparselin.guarantees._selection_events import Basis, other_data
-from sparselin.guarantees._splitting import randomize, split
+from sparselin.guarantees._splitting import lam_on_rows, randomize, split
 from sparselin.guarantees._traces import Trace, choose, trace_of
-from sparselin.linalg.thin_qr import ThinQR
+from sparselin.guarantees.knockoffs import warn_of_a_mean
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import EPS
 from sparselin.results import Inference, LassoPath, SelectionPath, Status
 from sparselin.validation import Rng, check_choice, check_real, some_names
+
+_MEAN = "Tests with σ unknown need this: compute the path with intercept=True, or pass sigma as a number"
 
 
 @takes_problem
@@ -26,7 +32,7 @@ def inference(
     path: SelectionPath | LassoPath,
     *,
     k: int | Literal["bic", "ebic"] | None = None,
-    lam: float | None = None,
+    lam: float | Callable[..., float] | None = None,
     sigma: float | Literal["full", "response", "unknown"] | None = None,
     level: float = 0.95,
     method: Literal["exact", "split", "randomized"] = "exact",
@@ -58,6 +64,13 @@ def inference(
     The events of a step fix the sign of ηᵀy, so p-values of steps are one-sided, and so is that of the last
     feature. The other p-values are two-sided: twice the smaller tail. Intervals have equal tails.
 
+    **σ.** If it is not given, it is estimated by the residual P_X^⊥y of all features, which has n − d degrees
+    of freedom; d counts independent columns and the intercept. Let μ = Xβ. The law is then conditional also
+    on (ηᵀy/‖η‖ − θ)² + ‖P_X^⊥y‖², where θ is the tested mean of ηᵀy/‖η‖. This removes σ: a selective t-test,
+    of the kind of Fithian, Sun and Taylor (*Optimal inference after model selection*, 2014), in the model of
+    all features. Without selection it is the usual t-test. It has its level for every n − d ≥ 3. For fewer
+    degrees of freedom its confidence sets are no intervals, and the default is sigma="unknown".
+
     **Long intervals.** The ends of an interval are finite, but if the estimate lies near an end of [V⁻, V⁺],
     the interval is long (Kivaranovic and Leeb, *On the length of post-model-selection confidence intervals
     conditional on polyhedral constraints*, 2021). It need not hold the estimate.
@@ -70,7 +83,9 @@ def inference(
     ----------
     X, y : the data from which the path was computed: design (n, d) and response (n,) in float64, or one
         `Problem`. Rows are needed, so neither a Gram problem, nor a compressed problem, nor a LinearOperator
-        is accepted.
+        is accepted. X must have all columns that could have been selected. Columns may be left out
+        beforehand, but only without looking at y: a screening by y is a selection too, and the law is not
+        conditional on it.
     path : a `SelectionPath` of `omp`, `ols` or `sequential_lasso`, or a `LassoPath`. Forced features count as
         chosen without y. The path must not end by `tol` or by a callback, and must have no ties.
     k : the number of steps, fixed in advance; by default all steps of a path that ended after a given number
@@ -78,23 +93,29 @@ def inference(
         "bic" or "ebic": the number of steps that the criterion chooses among all steps of the path. Then the
         law is conditional on all picks, their signs and the choice, and the set of ηᵀy is a union of
         intervals (Loftus and Taylor, *Selective inference in regression models with groups of variables*,
-        2015).
+        2015). With σ estimated this union depends on the tested value, so there are p-values, which test 0,
+        but no intervals.
     lam : for a `LassoPath`: infer at this λ, which was fixed in advance, given the active features and their
         signs there. There are no p-values of steps. λ is that of `lasso_path`, n times the α of scikit-learn.
-        A number that cross-validation chose cannot be recognised, and is not valid.
-    sigma : σ > 0; "full": estimate it by the residual of least squares on all features, which needs n > d
-        (the default); "response": the standard deviation of y (without an intercept its root mean square),
-        which is too large unless μ is constant. An estimated σ is taken as known, so p-values are then
-        approximate. With method="split" and n ≤ d the default is "unknown". "unknown": condition also on the
-        length of P_{S∖j}^⊥y and on the direction of P_S^⊥y. This is a selective t-test, of the kind of
-        Fithian, Sun and Taylor (*Optimal inference after model selection*, 2014). It needs μ in the span of
-        the tested model, and gives no intervals.
+        A number that cross-validation chose on these rows cannot be recognised, and is not valid. With
+        method="split" a number is the λ of all rows, and the half that selects has its share λ·m/n for m of
+        the n rows (with weights, for its share of their sum). Or, with method="split", a function that
+        chooses λ on the rows that select, by cross-validation for example: lam(X, y), or lam(X, y,
+        sample_weight) with weights, is called with these rows, and returns the λ of them.
+    sigma : σ > 0, which is then the deviation of a row of weight 1; "full": as above, by all features (the
+        default for n − d ≥ 3); "unknown" (the default for smaller n − d): condition also on the length of
+        P_{S∖j}^⊥y and on the direction of P_S^⊥y. This t-test needs μ in the span of the tested model S, has
+        no intervals, and cannot be conditional on a choice of k by a criterion. "response": the standard
+        deviation of y (without an intercept its root mean square), taken as σ: approximate, and too large
+        unless μ is constant.
     level : the confidence level, between 0 and 1.
     method : "exact", as above. "split": select on a random half of the rows, and infer on the other half by
-        the usual laws (with sigma="unknown" by t-tests, with intervals). "randomized": select on y + γω and
-        infer on y − ω/γ, which is independent, with random ω ~ N(0, σ²I) (Rasines and Young, *Splitting
-        strategies for post-selection inference*, 2023). In both cases the method of the path selects again,
-        so `support` can differ from that of the path; there are no p-values of steps.
+        the usual laws, with an estimate of σ from this half: t-tests with intervals, by all features or
+        (sigma="unknown") by the selected ones. "randomized": select on y + γω and infer on y − ω/γ, which is
+        independent, with random ω ~ N(0, σ²I) (Rasines and Young, *Splitting strategies for post-selection
+        inference*, 2023). This takes an estimate of σ as known, so it is approximate unless σ is given; the
+        default needs n − d ≥ 100. In both cases the method of the path selects again, so `support` can differ
+        from that of the path; there are no p-values of steps.
     splits : for "split": with several splits the features are those of the path. The p-value is twice the
         median over the splits, where a split that does not select the feature has the p-value 1 (Meinshausen,
         Meier and Bühlmann, *p-values for high-dimensional regression*, 2009); it tests that the coefficient
@@ -102,18 +123,24 @@ def inference(
     gamma : γ > 0. A small γ selects almost as y does, and its intervals are longer by √(1 + γ⁻²).
     rng : the seed of the halves and of ω.
     sample_weight : the weights with which the path was computed: row i has the noise variance σ²/weight_i.
-        Rows of weight 0 do not count.
+        Rows of weight 0 are as if removed. The unit of the weights matters only for a given σ.
 
     Returns
     -------
     Inference.
 
+    Warns
+    -----
+    UserWarning : σ is estimated or unknown, there is no intercept, and y has a mean that the columns do not
+        explain (p < 10⁻⁴), so that μ is not in their span. With an intercept the means of y and of the
+        columns do not matter.
+
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); a path of another class, of `positive=True`, with a tie,
         with dependent features, that was not computed from these data, or that ended by `tol` or a callback;
-        a comparison that rounding leaves undecided; no sigma although n ≤ d; sigma ≤ 0; a λ that is not a
-        number.
+        a comparison that rounding leaves undecided; sigma ≤ 0; too few degrees of freedom for sigma="full",
+        for a choice of k by a criterion without σ, or for randomization without σ; a λ that is not a number.
     ModuleNotFoundError : python-flint is not installed.
 
     >>> import numpy as np, sparselin as sl
@@ -133,7 +160,7 @@ def inference(
     COMPLETED: completed as requested
     """
     problem = _problem(X, y, path, sample_weight)
-    n = len(problem.weighted_rows())
+    rows = rows_with_weight(problem, X, sample_weight)
     level = check_real(level, "level", lambda value: 0 < value < 1, "between 0 and 1")
     check_choice(method, "method", ("exact", "split", "randomized"))
     if k is not None and lam is not None:
@@ -142,23 +169,53 @@ def inference(
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     if (splits != 1 and method != "split") or (gamma != 1 and method != "randomized"):
         raise ValueError("splits is for method='split', gamma for method='randomized'. Pass the method too")
-    trace = trace_of(path, None if isinstance(k, str) else k, lam)
-    if method == "split" and sigma is None and n <= problem.d:
-        sigma = "unknown"
-    sigma, words = noise(problem, n, sigma)
-    words += "" if trace.lam is None else f"; at λ = {trace.lam:.4g}, fixed in advance"
-    words += "" if sample_weight is None else "; row i has the variance σ²/weight_i"
     if method == "split":
-        return split(problem, path, k, lam, sigma, words, level, splits, rng)
-    if method == "randomized":
-        return randomize(problem, path, k, lam, sigma, words, level, gamma, rng)
+        lam_on = None if lam is None else lam_on_rows(lam, X, y, problem, rows, sample_weight)
+        found = split(problem, path, rows, k, lam_on, sigma, level, splits, rng)
+    else:
+        trace = trace_of(path, None if isinstance(k, str) else k, lam)
+        noise = noise_of(problem, len(rows), sigma, added=method == "randomized")
+        if not math.isinf(noise.degrees):
+            columns = list(trace.model) if noise.unknown else list(range(problem.n_features))
+            warn_of_a_mean(problem, X, sample_weight, columns, len(rows), _MEAN)
+        if method == "randomized":
+            found = randomize(problem, path, rows, k, trace.lam, noise, level, gamma, rng)
+        else:
+            found = _on_all_rows(problem, trace, path, noise, k, level, len(rows))
+    words = [found.model]
+    if callable(lam):
+        words.append("λ chosen on the rows that select")
+    elif lam is not None:
+        share = ", of which the rows that select have their share" if method == "split" else ""
+        words.append(f"at λ = {lam:.4g}, fixed in advance{share}")
+    if sample_weight is not None:
+        words.append("row i has the variance σ²/weight_i")
+    return dataclasses.replace(found, model="; ".join(words))
+
+
+def _on_all_rows(
+    problem: Problem,
+    trace: Trace,
+    path: SelectionPath | LassoPath,
+    noise: Noise,
+    k: Any,
+    level: float,
+    n: int,
+) -> Inference:
+    """Infer on the data that selected, given the selection. The arguments are those of `inference`."""
+    if isinstance(k, str) and noise.unknown:
+        raise ValueError(
+            f'k="{k}" needs σ: a t-test in the selected model cannot condition on it, and tests with all '
+            f"features need n − d ≥ {FEWEST} degrees of freedom. Pass sigma as a number that comes from "
+            "other data, or a number k"
+        )
     basis = Basis(problem, np.array(list(dict.fromkeys([*trace.features, *trace.model])), np.intp))
     _check_data(basis, trace, path)
     if isinstance(k, str):
-        if math.isnan(sigma):
-            raise ValueError('sigma="unknown" needs a number k: BIC is not quadratic on a circle')
         trace = choose(trace, basis, k, n)
-    return infer(basis, trace, n, sigma, level, words, path)
+        if noise.by_residual:
+            noise = noise._replace(words=f"{noise.words}; no intervals, because {k.upper()} chose k")
+    return infer(basis, trace, n, noise, level, path)
 
 
 def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
@@ -193,32 +250,6 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
             "know. Compute a path of k steps (max_steps for the LASSO) without tol and callback"
         )
     return problem
-
-
-def noise(problem: Problem, n: int, sigma: Any) -> tuple[float, str]:
-    """Check sigma, or estimate σ. Return σ, or NaN if it is unknown, and the assumptions in words."""
-    named = sigma if isinstance(sigma, str) else None
-    if named == "unknown":
-        return math.nan, "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: t-tests"
-    if sigma is None and n <= problem.d:
-        raise ValueError(
-            f"sigma is needed: {n} rows do not determine σ with {problem.d} columns. Pass a number; "
-            '"response" for the standard deviation of y; or "unknown" for t-tests in the selected model'
-        )
-    if named not in ("full", "response") and sigma is not None:
-        value, source = check_real(sigma, "sigma"), "any μ"
-    else:
-        columns = problem.with_ones(np.arange(0 if named == "response" else problem.n_features))
-        qr = ThinQR(problem, columns.tolist())
-        if n <= qr.size:
-            raise ValueError(f'sigma="full" needs more rows than columns; got {n} rows and rank {qr.size}')
-        left, level = np.linalg.norm(qr.residual(problem.y)), problem.rounding(qr.kappa) * problem.y_norm
-        value = float(left) / math.sqrt(n - qr.size) if left > level else 0.0
-        source = "the deviation of y" if named == "response" else "least squares on all features"
-        source = f"estimated by {source} and taken as known"
-    if not 1e-100 * problem.y_norm < value < 1e100 * (problem.y_norm or 1):
-        raise ValueError(f"sigma must be positive, and of the size of y or its residual; got {value}")
-    return value, f"y ~ N(μ, σ²I), σ = {value:.4g}, {source}"
 
 
 def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> None:

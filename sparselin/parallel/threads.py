@@ -1,4 +1,4 @@
-"""The one pool of threads for all work.
+"""The one pool of threads for all work; and the precision of balls, which all threads share.
 
 NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each have a pool whose threads busy-wait for a
 while after each task. While the threads of another pool wait in this way, work takes 2 to 8 times as long. So
@@ -33,6 +33,7 @@ _Outbox: TypeAlias = SimpleQueue[BaseException | None]
 _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
 
 _lock = threading.Lock()
+_precision_lock = threading.RLock()
 _users = 0
 _workers = 1
 _usual: list[tuple[Any, Any]] = []  # each BLAS and its number of threads before the limit
@@ -83,8 +84,8 @@ def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
 
 def _forget_pools() -> None:
     """Forget the pools in a forked child, which inherits the pools but not their threads."""
-    global _lock, _users
-    _lock, _users = threading.Lock(), 0
+    global _lock, _precision_lock, _users
+    _lock, _precision_lock, _users = threading.Lock(), threading.RLock(), 0
     _pool.cache_clear()
 
 
@@ -184,3 +185,26 @@ def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, cou
             task(start, min(start + chunk, size))
 
     spread(work, count, count)
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute in balls of this precision; other threads that want to wait until this block ends.
+
+    python-flint keeps the precision in `flint.ctx`, one number for the process, which every operation in
+    every thread reads. So two threads that set it would change each other's last bits. All code of this
+    package that computes in balls does it in such a block.
+
+    The precision that the process had before is restored, also after an error. A thread of a user that sets
+    `flint.ctx.prec` without this function is not held up. It can change the width of balls that are computed
+    here meanwhile, never what they contain: each operation is rounded outwards at any precision.
+    """
+    from flint import ctx
+
+    with _precision_lock:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            yield
+        finally:
+            ctx.prec = before

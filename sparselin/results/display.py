@@ -17,6 +17,7 @@ _OUTWARD = {
     "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
     "≥": decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR),
 }
+_SMALL = 1e-290  # below this, p-values are shown by their logarithms
 _CELL = 40  # the most characters of a cell in text
 
 
@@ -93,12 +94,32 @@ def number(x: float) -> str:
     return f"{x:.{max(0, 3 - power)}f}" if -4 <= power < 7 else rounded
 
 
-def digits_of(bounds: NDArray[Any], end: str = "≤") -> list[str]:
+def digits_of(bounds: NDArray[Any], end: str = "≤", logs: NDArray[Any] | None = None) -> list[str]:
     """Return numbers with up to four digits, those that lower and upper bounds (k, 2) have in common.
 
     end : "≤" or "≥", which stands before the upper or the lower bound if they have no digit in common.
+    logs : bounds (k, 2) on the natural logarithms of numbers > 0, which serve where these underflow.
     """
-    return [_digits(float(low), float(high), end) for low, high in bounds]
+    texts = [_digits(float(low), float(high), end) for low, high in bounds]
+    if logs is not None:
+        for i in np.flatnonzero(bounds[:, 1] < _SMALL):
+            texts[i] = _digits_of_power(*(logs[i] / math.log(10)).tolist())
+    return texts
+
+
+def _digits_of_power(low: float, high: float) -> str:
+    """Return the digits that 10^low and 10^high have in common, or "≤" and the upper one.
+
+    The bounds are widened by the rounding error of the division by ln 10.
+    """
+    low, high = (end + side * 2.0**-50 * abs(end) for end, side in ((low, -1), (high, 1)))
+    power = math.floor(high)
+    if low > -math.inf and math.floor(low) == power:
+        for digits in (4, 3, 2, 1):
+            texts = {f"{10 ** (end - power):.{digits - 1}f}" for end in (low, high)}
+            if len(texts) == 1 and not (text := texts.pop()).startswith("10"):
+                return f"{text}e{power}"
+    return f"≤ 1e{power + 1}"
 
 
 def _digits(low: float, high: float, end: str) -> str:

@@ -36,15 +36,23 @@ class Inference(FittedPath):
     truncation : (k, 2) the range of the estimate under the same selection, if the part of y that is
         orthogonal to η stays the same. If the number of steps was chosen by a criterion, there can be gaps.
     bounds, step_bounds, spacing_bounds : (k, 2) lower and upper bounds of the exact p-values.
+    log_bounds, log_step_bounds, log_spacing_bounds : (k, 2) those of their natural logarithms. They order
+        p-values that are too small for a float, too.
+    log_p_value, log_step_p_value : (k,) ln of the p-values of the coefficients and of the steps.
     interval_bounds : (k, 2, 2) lower and upper bounds of both ends of the exact interval.
-    sigma : σ, or NaN if it is unknown.
+    sigma : σ, or its estimate; NaN for sigma="unknown".
+    degrees : the degrees of freedom of the estimate, n − d for sigma="full", where d counts independent
+        columns and the intercept; ∞ if σ was given; NaN for sigma="unknown", because each tested model has
+        its own number.
+    approximate : whether an estimate was taken as σ. If not, p-values are exact under the assumptions.
     level : the confidence level of the intervals.
     method : "exact", "split" or "randomized".
     model : the assumptions about y, in words.
     status : COMPLETED, or the way in which the path ended.
     fit : a `Fit`, the properties of the fit of the path.
 
-    `to_frame()` has the columns index, name, step_p_value, spacing_p_value, estimate, p_value, low, high.
+    `to_frame()` has the columns index, name, step_p_value, log_step_p_value, spacing_p_value, estimate,
+    p_value, log_p_value, low, high.
     """
 
     support: IndexArray
@@ -55,8 +63,13 @@ class Inference(FittedPath):
     bounds: FloatArray
     step_bounds: FloatArray
     spacing_bounds: FloatArray
+    log_bounds: FloatArray
+    log_step_bounds: FloatArray
+    log_spacing_bounds: FloatArray
     interval_bounds: FloatArray
     sigma: float
+    degrees: float
+    approximate: bool
     level: float
     method: str
     model: str
@@ -72,6 +85,16 @@ class Inference(FittedPath):
     def step_p_value(self) -> FloatArray:
         """(k,) the p-value of each step."""
         return np.asarray(self.step_bounds.mean(axis=1))
+
+    @property
+    def log_p_value(self) -> FloatArray:
+        """(k,) the natural logarithm of the p-value of each coefficient."""
+        return np.asarray(self.log_bounds.mean(axis=1))
+
+    @property
+    def log_step_p_value(self) -> FloatArray:
+        """(k,) the natural logarithm of the p-value of each step."""
+        return np.asarray(self.log_step_bounds.mean(axis=1))
 
     @property
     def spacing_p_value(self) -> FloatArray:
@@ -118,13 +141,13 @@ class Inference(FittedPath):
         return " ".join(line for line in lines if line)
 
     def _about_step(self, t: int) -> str:
-        name, (p,) = self.name_of(int(self.support[t])), digits_of(self.step_bounds[t : t + 1])
+        name, p = self.name_of(int(self.support[t])), self._digits("step_")[t]
         if self.leaves[t]:
             return f"{name} left the model at step {t + 1}; such a step has no p-value."
         return "" if p == "–" else f"{name} entered at step {t + 1}; the p-value of this step is {p}."
 
     def _about_coefficient(self, t: int) -> str:
-        name, (p,) = self.name_of(int(self.support[t])), digits_of(self.bounds[t : t + 1])
+        name, p = self.name_of(int(self.support[t])), self._digits()[t]
         if p == "–":
             return f"{name} is not in the last model, so it has no coefficient."
         text = f"The p-value of the hypothesis that the coefficient of {name} is zero is {p}."
@@ -152,22 +175,29 @@ class Inference(FittedPath):
         count = np.count_nonzero(~np.isnan(self.bounds[:, 0]))
         intervals = "no" if np.isnan(self.interval_bounds).all() else f"{100 * self.level:g} %"
         coefficients = plural(int(count), "coefficient")
-        return f"{self.method}, {coefficients}, {intervals} intervals, {self.status.name}"
+        method = "approximate" if self.approximate and self.method == "exact" else self.method
+        return f"{method}, {coefficients}, {intervals} intervals, {self.status.name}"
+
+    def _digits(self, which: str = "") -> list[str]:
+        """Return p-values as text: `which` is "" for coefficients, or "step_" or "spacing_"."""
+        return digits_of(getattr(self, f"{which}bounds"), logs=getattr(self, f"log_{which}bounds"))
 
     def _table(self) -> Table:
         shown = [None if np.isnan(v).all() else v for v in (self.step_bounds, self.spacing_bounds)]
-        digits = digits_of(self.step_bounds)
+        digits = self._digits("step_")
         steps = ["leaves" if out else p for out, p in zip(self.leaves, digits, strict=True)]
         ends = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
         columns = (
             *self._features(self.support),
             Column("step_p_value", None, self.step_p_value),
+            Column("log_step_p_value", None, self.log_step_p_value),
             Column(None, None if shown[0] is None else "p of step", steps),
             Column("spacing_p_value", None, self.spacing_p_value),
-            Column(None, None if shown[1] is None else "p of spacing", digits_of(self.spacing_bounds)),
+            Column(None, None if shown[1] is None else "p of spacing", self._digits("spacing_")),
             Column("estimate", "coefficient", self.estimate),
             Column("p_value", None, self.p_value),
-            Column(None, "p", digits_of(self.bounds)),
+            Column("log_p_value", None, self.log_p_value),
+            Column(None, "p", self._digits()),
             *(Column(key, None, self.interval[:, i]) for i, key in enumerate(("low", "high"))),
             *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
         )
