@@ -45,12 +45,14 @@ RESULTS = {
     },
     sl.StabilitySelection: {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
-        "n_features": EQUAL, "status": EQUAL, "names": WITNESS,
+        "n_features": EQUAL, "status": EQUAL, "names": WITNESS, "undecided": EQUAL,
     },
     sl.Inference: {
         "support": INDICES, "leaves": EQUAL, "estimate": NUMBER(-1, 1), "standard_error": NUMBER(-1, 1),
         "truncation": WITNESS, "bounds": DOUBLE, "step_bounds": DOUBLE, "spacing_bounds": DOUBLE,
-        "interval_bounds": DOUBLE(-1, 1), "sigma": DOUBLE(0, 1), "level": EQUAL, "method": EQUAL,
+        "log_bounds": DOUBLE, "log_step_bounds": DOUBLE, "log_spacing_bounds": DOUBLE,
+        "interval_bounds": DOUBLE(-1, 1), "sigma": DOUBLE(0, 1), "degrees": EQUAL, "approximate": EQUAL,
+        "level": EQUAL, "method": EQUAL,
         "model": WITNESS, "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
         "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
