@@ -6,10 +6,16 @@ checks that the methods select the same features. `__init__.pyi` lists the publi
 each name is loaded at its first use.
 """
 
-import lazy_loader
+from sparselin import validation
 
 __version__ = "1.0.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_NEEDED = {
+    "neural": validation.Extra("torch", "PyTorch", "pip install 'sparselin[neural]'"),
+    "testing": validation.Extra("hypothesis", "hypothesis", "pip install 'sparselin[verify]'"),
+    "guarantees.inference": validation.Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
+    "plots.explorer.widget": validation.Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
+}
+__getattr__, __dir__, __all__ = validation.attach_stub(__name__, __file__, _NEEDED)
 # `import *` loads no module but `ensembles`, because `plots` needs matplotlib and `testing` needs hypothesis
 __all__ = [name for name in __all__ if name not in ("estimators", "neural", "plots", "spectral", "testing")]

@@ -5,16 +5,17 @@ A message names the argument, the value that was passed, the value that was expe
 
 import contextlib
 import difflib
-import functools
-import inspect
+import importlib.util
 import math
 import operator
+import re
 import sys
 import zipfile
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
+import lazy_loader
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,7 +29,6 @@ Rng: TypeAlias = (
 # Columns of a design: indices, or names if the design has names.
 Columns: TypeAlias = Iterable[int | str]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 # The largest count that a kernel can take.
 _MOST = 2**63 - 1
 
@@ -358,6 +358,45 @@ def needs(package: str, use: str) -> Iterator[None]:
         raise ModuleNotFoundError(use, name=package) from None
 
 
+class Extra(NamedTuple):
+    """An optional package: the name that is imported, its name in words, and the command that installs it."""
+
+    package: str
+    name: str
+    install: str
+
+
+def attach_stub(package: str, file: str, needed: Mapping[str, Extra]) -> tuple[Any, Any, list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, whose stub lists the modules of its names.
+
+    needed : the extras of modules in the stub. Without its extra a name is not listed. Its use raises
+        AttributeError, as `hasattr` expects, or in `from … import` ModuleNotFoundError, with the remedy.
+    """
+    load, _, names = lazy_loader.attach_stub(package, file)
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = re.findall(r"(?m)^from \.([\w.]*) import (\w+)", stub)
+    extras = {name: needed[home or name] for home, name in homes if (home or name) in needed}
+
+    def present() -> list[str]:
+        return [n for n in names if n not in extras or importlib.util.find_spec(extras[n].package)]
+
+    def get(name: str) -> Any:
+        try:
+            return load(name)
+        except ModuleNotFoundError as error:
+            words, absent = str(error), str(error.name)
+            if name in extras and extras[name].package == absent.partition(".")[0]:
+                words = f"{package}.{name} needs {extras[name].name}: {extras[name].install}"
+            elif absent.startswith("sparselin"):
+                raise
+            # the import system asks by `hasattr` before it says "cannot import name", without any reason
+            if sys._getframe(1).f_code.co_name == "_handle_fromlist":
+                raise ModuleNotFoundError(words, name=absent) from None
+            raise AttributeError(words, name=name) from None
+
+    return get, present, present()
+
+
 def check_new(name: str, taken: Container[str], what: str) -> str:
     """Check that `name` is not among the names already in use, and return it.
 
@@ -434,18 +473,6 @@ def _index(i: Any) -> int:
     if isinstance(i, (bool, np.bool_)):
         raise TypeError("a bool is not an index")
     return operator.index(i)
-
-
-def take_options(function: _Function, inner: Callable[..., Any]) -> _Function:
-    """Give a function that passes **options on the name, the docstring and the options of the inner one."""
-    outer = inspect.signature(function)
-    functools.update_wrapper(function, inner, ("__module__", "__name__", "__qualname__", "__doc__"))
-    own = [p for p in outer.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    theirs = [p for p in inspect.signature(inner).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    options = [p for p in theirs if p.name not in outer.parameters]
-    whole = sorted([*options, *own], key=lambda p: p.kind)  # positional ones first; the sort is stable
-    function.__signature__ = outer.replace(parameters=whole)  # type: ignore[attr-defined]
-    return function
 
 
 def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:

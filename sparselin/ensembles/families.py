@@ -13,7 +13,8 @@ import numpy as np
 from numpy.random import Generator
 
 from sparselin.ensembles.design import Design, Response, respond
-from sparselin.validation import FloatArray, Rng, check_count, check_real, take_options
+from sparselin.problem.argument_names import take_options
+from sparselin.validation import FloatArray, Rng, check_count, check_real
 
 
 class _Family(Protocol):

@@ -3,10 +3,11 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # our name → scikit-learn's names of the same thing
 _THEIRS = {
@@ -48,3 +49,15 @@ def _message(function: Callable[..., object], unknown: list[str], names: Iterabl
     scale = f", and {ours} is n times {theirs}" if theirs.startswith("alpha") else ""
     scale += ". For one α, take .at(n·α) of the path" if (theirs, ours) == ("alpha", "lam_min") else ""
     return f"{called} has no argument {theirs}; it is called {ours} here{scale}"
+
+
+def take_options(function: _Function, inner: Callable[..., Any]) -> _Function:
+    """Give a function that passes **options on the name, the docstring and the options of the inner one."""
+    outer = inspect.signature(function)
+    functools.update_wrapper(function, inner, ("__module__", "__name__", "__qualname__", "__doc__"))
+    own = [p for p in outer.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    theirs = [p for p in inspect.signature(inner).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    options = [p for p in theirs if p.name not in outer.parameters]
+    whole = sorted([*options, *own], key=lambda p: p.kind)  # positional ones first; the sort is stable
+    function.__signature__ = outer.replace(parameters=whole)  # type: ignore[attr-defined]
+    return function

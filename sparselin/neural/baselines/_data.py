@@ -14,6 +14,7 @@ from torch import nn
 from sparselin import validation
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Plan, Rows, cross_entropy, make_plan, seeded, squared_error
+from sparselin.problem.argument_names import take_options
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
 
 Task = Literal["classification", "regression"]
@@ -156,7 +157,7 @@ def baseline(name: str) -> Callable[[Callable[..., FeatureRanking]], Baseline]:
                 return data.ranking(name, [], np.zeros(0))
             return rank(data, **options, **({"rng": rng} if is_random else {}))
 
-        return validation.take_options(method, rank)
+        return take_options(method, rank)
 
     return decorate
 
@@ -193,7 +194,7 @@ def network_baseline(
             with seeded(rng) as generator:
                 return rank(data, Training(hidden, plan, generator, rng), **options)
 
-        return baseline(name)(validation.take_options(train, rank))
+        return baseline(name)(take_options(train, rank))
 
     return decorate
 
