@@ -4,13 +4,10 @@ import dataclasses
 import importlib
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sparselin.results import FloatArray
 from sparselin.studies.common.tables.base import (
     BadTable,
     DataTable,
@@ -20,6 +17,7 @@ from sparselin.studies.common.tables.base import (
     short,
     some,
 )
+from sparselin.studies.common.tables.conversion import are_cells, call_pandas, convert_texts
 from sparselin.studies.common.tables.layout import (
     HEAD,
     Body,
@@ -33,19 +31,15 @@ from sparselin.studies.common.tables.layout import (
 )
 from sparselin.studies.common.tables.numerals import (
     COMMA,
-    ERRORS,
     PANDAS_MISSING,
     POINT,
     NumberColumn,
-    examine,
     readings_of,
-    settle,
 )
 from sparselin.studies.common.tables.text import check_text, find_separator, open_text, rows_of
 
 _LEVEL = "__index_level_"  # the names that pandas gives to an index of rows in a Parquet file
 _TEXTS, _PARQUET, _WORKBOOK = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".xlsx", ".xlsm")
-_CELLS = (str, bytes, bool, int, float)
 
 
 def read_table(path: Path, options: ReadingOptions | None = None) -> DataTable:
@@ -74,77 +68,6 @@ def is_text(path: Path) -> bool:
     """Return whether the name of a file is that of a .csv, compressed by gzip or not."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(_TEXTS)
-
-
-def numbers_of(path: Path, table: DataTable) -> FloatArray:
-    """Return the columns of a table as numbers (n, d). Raises BadTable if a cell holds none."""
-    frame, bad = table.frame, []
-    texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
-    gaps = np.asarray(frame.isna())
-    for j in [j for j, name in enumerate(frame) if gaps[:, j].any() or name in set(texts)]:
-        name = frame.columns[j]
-        values = frame[name]
-        wrong = [
-            i
-            for i, cell in enumerate(values)
-            if gaps[i, j] or (isinstance(cell, str) and not readings_of(cell))
-        ]
-        i = wrong[0] if wrong else 0
-        missing = table.notes.missing.get(name, ())
-        what = f"{' or '.join(map(repr, missing))} or an empty cell" if missing else "an empty cell"
-        what = what if gaps[i, j] else short(str(values.iloc[i]))
-        bad.append(f"{short(name)} has {what} in row {i + 1}")
-    if bad:
-        raise BadTable(f"{path}: every cell must hold a number; column {some(bad)}")
-    return np.asarray(frame.to_numpy(np.float64))
-
-
-def with_numbers(
-    table: DataTable, names: Collection[str], options: ReadingOptions | None = None
-) -> DataTable:
-    """Return the table with these columns as numbers; the notes list the texts that are no numbers.
-
-    A currency or unit that is the same in all cells is removed, "(5)" and "5-" are negative numbers, and a
-    text that is no number counts as missing. Raises BadTable for a column without numbers.
-    """
-    frame, options = table.frame, ReadingOptions() if options is None else options
-    texts = [name for name in names if frame[name].dtype.kind in "OUTSV" and not _is_truth(frame[name])]
-    if not texts:
-        return table
-    words = (*PANDAS_MISSING, *ERRORS, *options.missing_values)
-    found = {}
-    for name in texts:
-        column = examine(frame[name], words, generous=True)
-        if column is None:
-            cells = frame[name].dropna()
-            cell = short(str(cells.iloc[0])) if len(cells) else "no cell"
-            raise BadTable(f"--numbers {name}: the column must hold numbers; it has {cell}")
-        found[name] = column
-    votes = {COMMA if sign == "," else POINT for sign in table.notes.decimal}
-    readings = settle(table.notes.path, found, votes, options, table.notes.separator)
-    known = {
-        name: [text for text in column.missing if text.strip() in words] for name, column in found.items()
-    }
-    unreadable = {
-        name: {
-            text: tuple((np.flatnonzero(frame[name] == text) + 1).tolist())
-            for text in column.missing
-            if text not in known[name]
-        }
-        for name, column in found.items()
-    }
-    table = _convert(table, found, readings)
-    missing = {name: tuple(texts) for name, texts in known.items() if texts}
-    notes = dataclasses.replace(
-        table.notes,
-        missing={**{k: v for k, v in table.notes.missing.items() if k not in found}, **missing},
-        unreadable={name: texts for name, texts in unreadable.items() if texts},
-    )
-    return table._replace(notes=notes)
-
-
-def _is_truth(column: Any) -> bool:
-    return column.dtype.kind == "b" or all(isinstance(value, bool | np.bool_) for value in column.dropna())
 
 
 class _Signs:
@@ -215,7 +138,7 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
     keywords |= _keywords(head, body, names) | _missing_keywords(options)
     if signs.commas and not signs.points:
         keywords["decimal"] = ","
-    frame = _call(path, "read_csv", keywords)
+    frame = call_pandas(path, "read_csv", keywords)
     if len(frame) != body.rows or len(frame.columns) != len(names.names):
         raise BadTable(
             f"{path}: pandas reads {len(frame):,} rows and {len(frame.columns):,} columns, but the file has "
@@ -245,7 +168,7 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
                 cell = signs.both[place]
                 sign = "." if "." in cell else ","
                 doubtful[name] = NumberColumn(POINT | COMMA, sign, place not in signs.bare, cell)
-    return _numerals(path, table, doubtful, votes, options)
+    return convert_texts(path, table, doubtful, votes, options)
 
 
 def _without(rows: Any, options: ReadingOptions) -> Any:
@@ -309,119 +232,11 @@ def _notes(path: Path, head: Head, body: Body, names: Names, options: ReadingOpt
     )
 
 
-def _numerals(
-    path: Path,
-    table: DataTable,
-    doubtful: Mapping[str, NumberColumn],
-    votes: Mapping[str, int],
-    options: ReadingOptions,
-) -> DataTable:
-    """Return the table with its texts that are numbers as numbers.
-
-    doubtful : columns that pandas read as numbers, in which no cell decides which sign is the decimal one.
-    votes : columns that pandas read as numbers, and the reading for which their cells decide.
-    """
-    texts = columns_of(table.frame, "OUTSV")
-    errors: dict[str, list[str]] = {}
-    for name in texts:
-        cells = set(table.frame[name].dropna().tolist()) if _are_cells(table.frame[name]) else set()
-        if codes := sorted(cell for cell in cells if isinstance(cell, str) and cell.strip() in ERRORS):
-            errors[name] = codes
-    if errors:  # also in categories
-        codes = sorted({code for found in errors.values() for code in found})
-        table = _again(path, table, {"na_values": [*table.options.get("na_values", ()), *codes]})
-        texts = [name for name in columns_of(table.frame, "OUTSV") if _are_cells(table.frame[name])]
-    words = (*PANDAS_MISSING, *ERRORS, *options.missing_values)
-    found = {name: column for name in texts if (column := examine(table.frame[name], words)) is not None}
-    readings = settle(path, {**found, **doubtful}, set(votes.values()), options, table.notes.separator)
-    usual = COMMA if table.options.get("decimal") == "," else POINT
-    wrong = [name for name in doubtful if readings[name] != usual]
-    if wrong:
-        in_file = dict(zip(table.frame, table.names, strict=True))
-        table = _again(path, table, {"dtype": {in_file[name]: "str" for name in wrong}})
-        for name in wrong:
-            column = examine(table.frame[name], words)
-            assert column is not None
-            found[name] = column
-    table = _convert(table, found, readings)
-    notes = table.notes
-    decimal: dict[str, list[str]] = {}
-    thousands: dict[str, list[str]] = {}
-    for name in table.frame:
-        reading = votes.get(name) or readings.get(name, 0)
-        column = found.get(name) or doubtful.get(name)
-        if not reading:
-            continue
-        between = column.thousands(reading) if column is not None else ""
-        for sign in between:
-            thousands.setdefault(sign, []).append(name)
-        sign = "." if reading == POINT else ","
-        if name in votes or (column is not None and _has_decimals(column, sign)):
-            decimal.setdefault(sign, []).append(name)
-    notes = dataclasses.replace(
-        notes,
-        decimal={sign: tuple(names) for sign, names in decimal.items()},
-        thousands={sign: tuple(names) for sign, names in thousands.items()},
-        missing={
-            **{name: tuple(codes) for name, codes in errors.items()},
-            **{name: column.missing for name, column in found.items() if column.missing},
-        },
-    )
-    return table._replace(notes=notes)
-
-
-def _has_decimals(column: NumberColumn, sign: str) -> bool:
-    return any(sign in text for text in (*column.texts, column.example))
-
-
-def _are_cells(column: Any) -> bool:
-    """Return whether the cells of a column are single values, not lists."""
-    return column.dtype != object or all(
-        isinstance(cell, _CELLS) or not hasattr(cell, "__len__") for cell in column
-    )
-
-
-def _again(path: Path, table: DataTable, more: Mapping[str, Any]) -> DataTable:
-    """Read a table again with more keyword arguments."""
-    keywords = {**table.options, **more}
-    frame = _call(path, table.reader, keywords)
-    frame.columns = table.frame.columns
-    return table._replace(frame=frame, options=keywords)
-
-
-def _convert(table: DataTable, columns: Mapping[str, NumberColumn], readings: Mapping[str, int]) -> DataTable:
-    """Return the table with columns of texts as numbers, and the steps for a program that does the same."""
-    if not columns:
-        return table
-    alike: dict[Any, list[str]] = {}
-    for name, column in columns.items():
-        alike.setdefault(column.conversion(readings[name]), []).append(name)
-    frame, steps = table.frame.copy(), list(table.steps)
-    for conversion, names in alike.items():
-        for name in names:
-            frame[name] = conversion.apply(frame[name])
-        steps.append(conversion.lines(names))
-    return table._replace(frame=frame, steps=tuple(steps))
-
-
-def _call(path: Path, reader: str, options: dict[str, Any]) -> Any:
-    """Call a function of pandas that reads a file, and return the frame. Raises BadTable."""
-    whole = {"low_memory": False} if reader == "read_csv" else {}  # one dtype for all rows of a column
-    try:
-        pandas = importlib.import_module("pandas")
-        return getattr(pandas, reader)(path, **options, **whole).copy()  # in one block: faster
-    except ImportError as error:  # also of the package with which pandas reads this kind of file
-        raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
-    except Exception as error:  # each reader raises its own errors
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise BadTable(f"{path} cannot be read by pandas.{reader}: {why}") from None
-
-
 def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     """Read a sheet of an Excel workbook: the first one with a table, or the one that is given."""
     sheets, first = _sheets(path)
     sheet = _choose_sheet(path, sheets, options.sheet)
-    raw = _call(path, "read_excel", {"sheet_name": sheet, "header": None, "dtype": object})
+    raw = call_pandas(path, "read_excel", {"sheet_name": sheet, "header": None, "dtype": object})
     cells = raw.astype(object).where(raw.notna(), "").to_numpy(object).tolist()
     rows = [TableRow(i, i + 1, line) for i, line in enumerate(cells)]
     try:
@@ -440,11 +255,11 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     keywords: dict[str, Any] = {"sheet_name": sheet} if sheet != first else {}
     keywords |= _keywords(head, body, names) | _missing_keywords(options)
     keywords.pop("index_col", None) if keywords.get("index_col") is False else None
-    frame = _call(path, "read_excel", keywords)
+    frame = call_pandas(path, "read_excel", keywords)
     notes = _notes(path, head, body, names, options)
     in_file, frame.columns = list(frame), list(names.names)
     notes = dataclasses.replace(notes, sheet=sheet, sheets=tuple(sheets))
-    return _numerals(path, DataTable(frame, notes, "read_excel", keywords, in_file), {}, {}, options)
+    return convert_texts(path, DataTable(frame, notes, "read_excel", keywords, in_file), {}, {}, options)
 
 
 def _sheets(path: Path) -> tuple[list[str], str]:
@@ -488,12 +303,12 @@ def _choose_sheet(path: Path, sheets: Sequence[str], given: str | None) -> str:
 
 def _read_parquet(path: Path) -> DataTable:
     """Read a Parquet file: decimals become float64, and columns of lists are left out. Raises BadTable."""
-    frame = _call(path, "read_parquet", {})
+    frame = call_pandas(path, "read_parquet", {})
     index = [name for name in frame if str(name).startswith(_LEVEL)]
     frame = frame.drop(columns=index)
     if "" in list(frame):
         raise BadTable(f"{path} must name every column; column {list(frame).index('') + 1} has no name")
-    nested = [name for name in columns_of(frame, "O") if not _are_cells(frame[name])]
+    nested = [name for name in columns_of(frame, "O") if not are_cells(frame[name])]
     in_file = list(frame)
     frame = frame.drop(columns=nested)
     steps = [f"table = table.drop(columns={[*index, *nested]!r})"] if index or nested else []

@@ -119,11 +119,13 @@ class Conversion(NamedTuple):
     missing : texts that count as missing.
     replacements : (old, new, whether old is a regular expression), in order.
     mixed : whether some cells are numbers already.
+    huge : whether some of these are whole numbers that float64 cannot hold; they become infinite.
     """
 
     missing: tuple[str, ...]
     replacements: tuple[tuple[str, str, bool], ...]
     mixed: bool
+    huge: bool
 
     def apply(self, column: Any) -> Any:
         """Return the column as float64; each text is rounded correctly."""
@@ -131,7 +133,8 @@ class Conversion(NamedTuple):
         texts = column
         for old, new, regex in self.replacements:
             texts = texts.str.replace(old, new, regex=regex)
-        return (texts.fillna(column) if self.mixed and self.replacements else texts).astype(float)
+        texts = texts.fillna(column) if self.mixed and self.replacements else texts
+        return (texts.astype(str) if self.huge else texts).astype(float)
 
     def lines(self, names: Sequence[str]) -> str:
         """Return the conversion of these columns of the frame `table`, as a program in Python."""
@@ -142,6 +145,7 @@ class Conversion(NamedTuple):
         for old, new, regex in self.replacements:
             texts += f".str.replace({_literal(old)}, {_literal(new)}, regex={regex})"
         texts += ".fillna(column)" if self.mixed and self.replacements else ""
+        texts += ".astype(str)" if self.huge else ""
         return "\n".join([*code, f"    table[name] = {texts}.astype(float)"])
 
 
@@ -160,7 +164,7 @@ class NumberColumn(NamedTuple):
     texts : the distinct texts that are numbers, without their units.
     missing : the texts that count as missing.
     affixes : the unit or currency that is removed, or nothing.
-    mixed : whether some cells are numbers already.
+    mixed, huge : whether some cells are numbers already, and whether float64 cannot hold some of these.
     """
 
     readings: int
@@ -171,6 +175,7 @@ class NumberColumn(NamedTuple):
     missing: tuple[str, ...] = ()
     affixes: tuple[str, ...] = ()
     mixed: bool = False
+    huge: bool = False
 
     @property
     def undecided(self) -> bool:
@@ -201,7 +206,7 @@ class NumberColumn(NamedTuple):
                 and not (old == "," and reading == POINT and new)
             ):
                 steps.append((old, new, False))
-        return Conversion(self.missing, tuple(steps), self.mixed)
+        return Conversion(self.missing, tuple(steps), self.mixed, self.huge)
 
 
 def examine(column: Any, words: Sequence[str], generous: bool = False) -> NumberColumn | None:
@@ -240,9 +245,10 @@ def examine(column: Any, words: Sequence[str], generous: bool = False) -> Number
     example = marked[0] if marked else next((text for text in numbers if re.search("[.,]", plain[text])), "")
     fixed = len(marked) == len(numbers) and others.empty
     sign = min(signs) if signs else ("" if not example else _SIGN_OF.get(possible, ""))
-    return NumberColumn(
-        possible, sign, fixed, example, tuple(numbers), tuple(sorted(rest)), affixes, not others.empty
-    )
+    huge = any(isinstance(cell, int) and abs(cell) >= 2**1023 for cell in others)
+    missing = tuple(sorted(rest))
+    mixed = not others.empty
+    return NumberColumn(possible, sign, fixed, example, tuple(numbers), missing, affixes, mixed, huge)
 
 
 def _are_missing(texts: Sequence[str], counts: Mapping[str, int], cells: int, words: Sequence[str]) -> bool:
