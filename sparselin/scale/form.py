@@ -3,6 +3,7 @@
 The first chunk determines the form, and all others must have it.
 """
 
+import decimal
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from sparselin.validation import Columns, FloatArray, Names, check_indices
 
 _MISSING = "has missing entries in a column of categories: fill them in, or drop their rows"
+_NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "union", "dense_union", "sparse_union")
 SEPARATE = -1  # the index of y, or of weights, if they are not columns of X but come as vectors with it
 
 
@@ -125,6 +127,8 @@ def _column(values: Any) -> Any:
     array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
     if array.dtype == object and kind in "biuf":  # pandas' nullable numbers
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if array.dtype == object and array.ndim == 1 and len(array) and _are_decimals(array):
+        array = array.astype(np.float64)
     if array.ndim != 1:
         raise BadChunkData(f"must have one-dimensional columns; got one of shape {array.shape}")
     return array if array.dtype.kind in "biuf" else _codes(array)
@@ -136,10 +140,20 @@ def _arrow(values: Any) -> Any:
     if words.startswith(("int", "uint", "float", "double", "halffloat", "bool")):
         values = values.cast("uint8") if words == "bool" else values
         return values.to_numpy(zero_copy_only=False)
+    if words.startswith("decimal"):  # through texts, because Arrow's own conversion need not round correctly
+        return values.cast("string").cast("float64").to_numpy(zero_copy_only=False)
+    if words.startswith(_NESTED):
+        raise BadChunkData(f"must have one value in each cell; got a column of type {words}: leave it out")
     coded = values if words.startswith("dictionary") else values.dictionary_encode()
     if coded.null_count:
         raise BadChunkData(_MISSING)
     return _drop_unused_levels(np.asarray(coded.indices), coded.dictionary.to_pylist())
+
+
+def _are_decimals(array: np.ndarray) -> bool:
+    """Return whether an array of objects holds decimals, which are numbers; None becomes NaN."""
+    filled = [cell for cell in array if cell is not None]
+    return bool(filled) and all(isinstance(cell, decimal.Decimal) for cell in filled)
 
 
 def codes_of(column: Any) -> Codes:

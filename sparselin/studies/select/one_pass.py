@@ -28,7 +28,9 @@ from sparselin.studies.select.words import method_line
 
 _PACKAGES = ("numpy", "scipy", "numba", "pyarrow")
 _HEADING = ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "held_out_r2"]
-_DATES = ("timestamp", "date", "time", "duration")  # the types of columns that are left out
+# the types of columns that are left out
+_DATES = ("timestamp", "date", "time", "duration")
+_NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "union", "dense_union", "sparse_union")
 _SHARE = (
     8  # a table is built from columns, copied for its features and standardized: at most eight times its size
 )
@@ -38,6 +40,7 @@ class OnePassRequest(NamedTuple):
     """The options of a run in one pass. All names are names of columns in the file.
 
     left_out : the columns of dates and times, which are not used.
+    nested : the columns of lists or records, which are not used either.
     """
 
     path: Path
@@ -53,6 +56,7 @@ class OnePassRequest(NamedTuple):
     checkpoint: Path | None
     memory: int | None
     left_out: list[str]
+    nested: list[str]
 
 
 def is_large(path: Path) -> bool:
@@ -77,10 +81,15 @@ def request(
     try:
         schema = file_of(path).schema_arrow
         names = list(schema.names)
+        if not names:
+            raise BadTable(f"{path} must have columns and rows; it has no column")
+        nested = [field.name for field in schema if str(field.type).startswith(_NESTED)]
         given = {"--drop": drop, "--forced": forced, "--categories": categories}
         places = {option: positions(split(v, names), names, option) for option, v in given.items()}
         y = names[-1] if target is None else names[positions([target], names, "--target")[0]]
         w = None if weights is None else names[positions([weights], names, "--weights")[0]]
+        if wrong := [name for name in nested if name in (y, w, *(names[j] for j in places["--forced"]))]:
+            raise BadTable(f"{path}: column {wrong[0]!r} holds lists or records, which are no numbers")
     except (BadTable, ValueError) as error:
         raise click.UsageError(str(error)) from None
     except ModuleNotFoundError as error:
@@ -90,11 +99,12 @@ def request(
     return OnePassRequest(
         path=path,
         target=y,
-        features=[name for name in names if name not in gone and name not in dates],
+        features=[name for name in names if name not in {*gone, *dates, *nested}],
         forced=[names[j] for j in places["--forced"]],
-        categories=[names[j] for j in places["--categories"]],
+        categories=[names[j] for j in places["--categories"] if names[j] not in nested],
         weights=w,
         left_out=dates,
+        nested=[name for name in nested if name not in gone],
         **others,
     )
 
@@ -191,6 +201,8 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
     ]
     if request.left_out:
         lines.append(f"Columns left out, because they hold dates or times: {join_words(request.left_out)}.")
+    if request.nested:
+        lines.append(f"Columns left out, because they hold lists or records: {join_words(request.nested)}.")
     lines += [f"Caution: chunk {number} was skipped, because it {why}." for number, why in record.skipped]
     if r2:
         held = record.held_out.compressed.rows

@@ -9,9 +9,9 @@ from sparselin.studies.common.tables.base import positions as positions
 from sparselin.studies.common.tables.base import short as short
 from sparselin.studies.common.tables.base import some as some
 from sparselin.studies.common.tables.base import split as split
-from sparselin.studies.common.tables.conversion import numbers_of as numbers_of
-from sparselin.studies.common.tables.conversion import with_numbers as with_numbers
 from sparselin.studies.common.tables.files import is_parquet as is_parquet
 from sparselin.studies.common.tables.files import is_text as is_text
+from sparselin.studies.common.tables.files import numbers_of as numbers_of
 from sparselin.studies.common.tables.files import read_table as read_table
+from sparselin.studies.common.tables.files import with_numbers as with_numbers
 from sparselin.studies.common.tables.numerals import is_number as is_number

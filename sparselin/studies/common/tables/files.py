@@ -4,10 +4,14 @@ import dataclasses
 import importlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sparselin.results import FloatArray
+from sparselin.studies.common.tables import layout
 from sparselin.studies.common.tables.base import (
     BadTable,
     DataTable,
@@ -17,29 +21,22 @@ from sparselin.studies.common.tables.base import (
     short,
     some,
 )
-from sparselin.studies.common.tables.conversion import are_cells, call_pandas, convert_texts
-from sparselin.studies.common.tables.layout import (
-    HEAD,
-    Body,
-    Head,
-    Names,
-    TableRow,
-    describe_rows,
-    find_head,
-    name_columns,
-    read_body,
-)
+from sparselin.studies.common.tables.layout import Body, Head, Names, TableRow
 from sparselin.studies.common.tables.numerals import (
     COMMA,
+    ERRORS,
     PANDAS_MISSING,
     POINT,
     NumberColumn,
+    examine,
     readings_of,
+    settle,
 )
-from sparselin.studies.common.tables.text import check_text, find_separator, open_text, rows_of
+from sparselin.studies.common.tables.text import Signs, check_text, find_separator, open_text, rows_of
 
 _LEVEL = "__index_level_"  # the names that pandas gives to an index of rows in a Parquet file
 _TEXTS, _PARQUET, _WORKBOOK = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".xlsx", ".xlsm")
+_CELLS = (str, bytes, bool, int, float)
 
 
 def read_table(path: Path, options: ReadingOptions | None = None) -> DataTable:
@@ -70,49 +67,6 @@ def is_text(path: Path) -> bool:
     return name.endswith(_TEXTS)
 
 
-class _Signs:
-    """The decimal signs in the columns of a text, found while its rows are read.
-
-    points, commas : the columns in which a cell decides for the point, and for the comma.
-    open : the columns in which no cell has decided yet.
-    both : column ↦ the first cell that has both readings.
-    bare : the columns in which a number has no sign.
-    zeros : the columns with a whole number that begins with a zero.
-    """
-
-    def __init__(self, width: int) -> None:
-        self.points: set[int] = set()
-        self.commas: set[int] = set()
-        self.open = list(range(width))
-        self.both: dict[int, str] = {}
-        self.bare: set[int] = set()
-        self.zeros: set[int] = set()
-
-    @property
-    def found(self) -> set[int]:
-        """The columns with a decimal or a thousands sign in a number."""
-        return {*self.points, *self.commas, *self.both}
-
-    def watch(self, cells: Sequence[str]) -> None:
-        """Look at the cells of the next row."""
-        decided = False
-        for j in self.open:
-            cell = cells[j]
-            if "." in cell or "," in cell:
-                found = readings_of(cell)
-                if found == POINT | COMMA:
-                    self.both.setdefault(j, cell.strip())
-                elif found:
-                    (self.points if found == POINT else self.commas).add(j)
-                    decided = True
-            elif cell[:1] == "0" and len(cell) > 1 and cell.isdigit():
-                self.zeros.add(j)
-            elif cell and j not in self.bare and readings_of(cell):
-                self.bare.add(j)
-        if decided:
-            self.open = [j for j in self.open if j not in self.points and j not in self.commas]
-
-
 def _read_text(path: Path, options: ReadingOptions) -> DataTable:
     """Read a .csv. If no encoding is given, it is UTF-8 or UTF-16, or else Latin-1 as Windows extends it."""
     with open_text(path, options.encoding) as text:
@@ -120,18 +74,18 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
             (options.separator, False) if options.separator else find_separator(path, text.file)
         )
         rows = (row for row in rows_of(text.file, separator) if not (named and row.record == 0))
-        head_rows = [row for row, _ in zip(_without(rows, options), range(HEAD), strict=False)]
+        head_rows = [row for row, _ in zip(_without(rows, options), range(layout.HEAD), strict=False)]
         try:
-            head = find_head(head_rows, options)
-            signs = _Signs(head.width)
+            head = layout.find_head(head_rows, options)
+            signs = Signs(head.width)
             rows = (row for row in rows_of(text.file, separator) if not (named and row.record == 0))
-            body = read_body(rows, head, options, signs.watch)
+            body = layout.read_body(rows, head, options, signs.watch)
             if body.rows and head.width < 2:
                 words = "needs a column for y and others for X, separated by commas (or semicolons, or tabs)"
                 raise BadTable(f"{words}; it has {short(str(head_rows[0].cells[0]))}")
             if not body.rows:
                 raise BadTable("must have a line that names the columns, and a line for each row of X and y")
-            names = name_columns(head, body)
+            names = layout.name_columns(head, body)
         except BadTable as error:
             raise BadTable(f"{path}: {error.reason}", error.remedy) from None
     keywords = text.options | ({"sep": r"\s+" if separator == " " else separator} if separator != "," else {})
@@ -221,7 +175,7 @@ def _missing_keywords(options: ReadingOptions) -> dict[str, Any]:
 
 def _notes(path: Path, head: Head, body: Body, names: Names, options: ReadingOptions) -> ReadingNotes:
     """Return the notes about the layout of a table."""
-    lines = describe_rows(head, body)
+    lines = layout.describe_rows(head, body)
     return ReadingNotes(
         path,
         skipped=lines,
@@ -241,11 +195,11 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     rows = [TableRow(i, i + 1, line) for i, line in enumerate(cells)]
     try:
         kept = [row for row in rows if not options.skips(row.line)]
-        head = find_head(kept[:HEAD], options)
-        body = read_body(rows, head, options, lambda cells: None)
+        head = layout.find_head(kept[: layout.HEAD], options)
+        body = layout.read_body(rows, head, options, lambda cells: None)
         if not body.rows or head.width < 2:
             raise BadTable("must have a row of names, and a row for each row of X and y")
-        names = name_columns(head, body)
+        names = layout.name_columns(head, body)
     except BadTable as error:
         others = " or ".join(f"--sheet {shlex.quote(name)}" for name in sheets if name != sheet)
         remedy = " ".join(
@@ -330,3 +284,182 @@ def _read_parquet(path: Path) -> DataTable:
 def _are_decimals(column: Any) -> bool:
     cells = [cell for cell in column if cell is not None and cell == cell]
     return bool(cells) and all(type(cell).__name__ == "Decimal" for cell in cells)
+
+
+def convert_texts(
+    path: Path,
+    table: DataTable,
+    doubtful: Mapping[str, NumberColumn],
+    votes: Mapping[str, int],
+    options: ReadingOptions,
+) -> DataTable:
+    """Return the table with its texts that are numbers as numbers.
+
+    doubtful : columns that pandas read as numbers, in which no cell decides which sign is the decimal one.
+    votes : columns that pandas read as numbers, and the reading for which their cells decide.
+    """
+    texts = columns_of(table.frame, "OUTSV")
+    errors: dict[str, list[str]] = {}
+    for name in texts:
+        cells = set(table.frame[name].dropna().tolist()) if are_cells(table.frame[name]) else set()
+        if codes := sorted(cell for cell in cells if isinstance(cell, str) and cell.strip() in ERRORS):
+            errors[name] = codes
+    if errors:  # also in categories
+        codes = sorted({code for found in errors.values() for code in found})
+        table = _again(path, table, {"na_values": [*table.options.get("na_values", ()), *codes]})
+        texts = [name for name in columns_of(table.frame, "OUTSV") if are_cells(table.frame[name])]
+    words = (*PANDAS_MISSING, *ERRORS, *options.missing_values)
+    found = {name: column for name in texts if (column := examine(table.frame[name], words)) is not None}
+    readings = settle(path, {**found, **doubtful}, set(votes.values()), options, table.notes.separator)
+    usual = COMMA if table.options.get("decimal") == "," else POINT
+    wrong = [name for name in doubtful if readings[name] != usual]
+    if wrong:
+        in_file = dict(zip(table.frame, table.names, strict=True))
+        table = _again(path, table, {"dtype": {in_file[name]: "str" for name in wrong}})
+        for name in wrong:
+            column = examine(table.frame[name], words)
+            assert column is not None
+            found[name] = column
+    table = _convert(table, found, readings)
+    notes = table.notes
+    decimal: dict[str, list[str]] = {}
+    thousands: dict[str, list[str]] = {}
+    for name in table.frame:
+        reading = votes.get(name) or readings.get(name, 0)
+        column = found.get(name) or doubtful.get(name)
+        if not reading:
+            continue
+        between = column.thousands(reading) if column is not None else ""
+        for sign in between:
+            thousands.setdefault(sign, []).append(name)
+        sign = "." if reading == POINT else ","
+        if name in votes or (column is not None and _has_decimals(column, sign)):
+            decimal.setdefault(sign, []).append(name)
+    notes = dataclasses.replace(
+        notes,
+        decimal={sign: tuple(names) for sign, names in decimal.items()},
+        thousands={sign: tuple(names) for sign, names in thousands.items()},
+        missing={
+            **{name: tuple(codes) for name, codes in errors.items()},
+            **{name: column.missing for name, column in found.items() if column.missing},
+        },
+    )
+    return table._replace(notes=notes)
+
+
+def _has_decimals(column: NumberColumn, sign: str) -> bool:
+    return any(sign in text for text in (*column.texts, column.example))
+
+
+def with_numbers(
+    table: DataTable, names: Collection[str], options: ReadingOptions | None = None
+) -> DataTable:
+    """Return the table with these columns as numbers; the notes list the texts that are no numbers.
+
+    A currency or unit that is the same in all cells is removed, "(5)" and "5-" are negative numbers, and a
+    text that is no number counts as missing. Raises BadTable for a column without numbers.
+    """
+    frame, options = table.frame, ReadingOptions() if options is None else options
+    texts = [name for name in names if frame[name].dtype.kind in "OUTSV" and not _is_truth(frame[name])]
+    if not texts:
+        return table
+    words = (*PANDAS_MISSING, *ERRORS, *options.missing_values)
+    found = {}
+    for name in texts:
+        column = examine(frame[name], words, generous=True)
+        if column is None:
+            cells = frame[name].dropna()
+            cell = short(str(cells.iloc[0])) if len(cells) else "no cell"
+            raise BadTable(f"--numbers {name}: the column must hold numbers; it has {cell}")
+        found[name] = column
+    votes = {COMMA if sign == "," else POINT for sign in table.notes.decimal}
+    readings = settle(table.notes.path, found, votes, options, table.notes.separator)
+    known = {
+        name: [text for text in column.missing if text.strip() in words] for name, column in found.items()
+    }
+    unreadable = {
+        name: {
+            text: tuple((np.flatnonzero(frame[name] == text) + 1).tolist())
+            for text in column.missing
+            if text not in known[name]
+        }
+        for name, column in found.items()
+    }
+    table = _convert(table, found, readings)
+    missing = dict(table.notes.missing)
+    for name, texts in known.items():
+        if found_texts := tuple(dict.fromkeys([*missing.get(name, ()), *texts])):
+            missing[name] = found_texts
+    unreadable = {name: texts for name, texts in unreadable.items() if texts}
+    notes = dataclasses.replace(table.notes, missing=missing, unreadable=unreadable)
+    return table._replace(notes=notes)
+
+
+def numbers_of(path: Path, table: DataTable) -> FloatArray:
+    """Return the columns of a table as numbers (n, d). Raises BadTable if a cell holds none."""
+    frame, bad = table.frame, []
+    texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
+    gaps = np.asarray(frame.isna())
+    for j in [j for j, name in enumerate(frame) if gaps[:, j].any() or name in set(texts)]:
+        name = frame.columns[j]
+        values = frame[name]
+        wrong = [
+            i
+            for i, cell in enumerate(values)
+            if gaps[i, j] or (isinstance(cell, str) and not readings_of(cell))
+        ]
+        i = wrong[0] if wrong else 0
+        missing = table.notes.missing.get(name, ())
+        what = f"{' or '.join(map(repr, missing))} or an empty cell" if missing else "an empty cell"
+        what = what if gaps[i, j] else short(str(values.iloc[i]))
+        bad.append(f"{short(name)} has {what} in row {i + 1}")
+    if bad:
+        raise BadTable(f"{path}: every cell must hold a number; column {some(bad)}")
+    return np.asarray(frame.to_numpy(np.float64))
+
+
+def _is_truth(column: Any) -> bool:
+    return column.dtype.kind == "b" or all(isinstance(value, bool | np.bool_) for value in column.dropna())
+
+
+def are_cells(column: Any) -> bool:
+    """Return whether the cells of a column are single values, not lists."""
+    return column.dtype != object or all(
+        isinstance(cell, _CELLS) or not hasattr(cell, "__len__") for cell in column
+    )
+
+
+def _again(path: Path, table: DataTable, more: Mapping[str, Any]) -> DataTable:
+    """Read a table again with more keyword arguments."""
+    keywords = {**table.options, **more}
+    frame = call_pandas(path, table.reader, keywords)
+    frame.columns = table.frame.columns
+    return table._replace(frame=frame, options=keywords)
+
+
+def _convert(table: DataTable, columns: Mapping[str, NumberColumn], readings: Mapping[str, int]) -> DataTable:
+    """Return the table with columns of texts as numbers, and the steps for a program that does the same."""
+    if not columns:
+        return table
+    alike: dict[Any, list[str]] = {}
+    for name, column in columns.items():
+        alike.setdefault(column.conversion(readings[name]), []).append(name)
+    frame, steps = table.frame.copy(), list(table.steps)
+    for conversion, names in alike.items():
+        for name in names:
+            frame[name] = conversion.apply(frame[name])
+        steps.append(conversion.lines(names))
+    return table._replace(frame=frame, steps=tuple(steps))
+
+
+def call_pandas(path: Path, reader: str, options: dict[str, Any]) -> Any:
+    """Call a function of pandas that reads a file, and return the frame. Raises BadTable."""
+    whole = {"low_memory": False} if reader == "read_csv" else {}  # one dtype for all rows of a column
+    try:
+        pandas = importlib.import_module("pandas")
+        return getattr(pandas, reader)(path, **options, **whole).copy()  # in one block: faster
+    except ImportError as error:  # also of the package with which pandas reads this kind of file
+        raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
+    except Exception as error:  # each reader raises its own errors
+        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise BadTable(f"{path} cannot be read by pandas.{reader}: {why}") from None

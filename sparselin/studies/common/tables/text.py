@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TextIO
 
 from sparselin.studies.common.tables.base import BadTable, short
 from sparselin.studies.common.tables.layout import HEAD, TableRow
-from sparselin.studies.common.tables.numerals import is_number
+from sparselin.studies.common.tables.numerals import COMMA, POINT, is_number, readings_of
 
 _SEPARATORS = (",", ";", "\t", "|", " ")
 WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}
@@ -67,6 +67,49 @@ def rows_of(file: TextIO, separator: str) -> Iterator[TableRow]:
     reader = csv.reader(lines, **options)
     for record, cells in enumerate(reader):
         yield TableRow(record, reader.line_num, cells if len(cells) > 1 or any(map(str.strip, cells)) else ())
+
+
+class Signs:
+    """The decimal signs in the columns of a text, found while its rows are read.
+
+    points, commas : the columns in which a cell decides for the point, and for the comma.
+    open : the columns in which no cell has decided yet.
+    both : column ↦ the first cell that has both readings.
+    bare : the columns in which a number has no sign.
+    zeros : the columns with a whole number that begins with a zero.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.points: set[int] = set()
+        self.commas: set[int] = set()
+        self.open = list(range(width))
+        self.both: dict[int, str] = {}
+        self.bare: set[int] = set()
+        self.zeros: set[int] = set()
+
+    @property
+    def found(self) -> set[int]:
+        """The columns with a decimal or a thousands sign in a number."""
+        return {*self.points, *self.commas, *self.both}
+
+    def watch(self, cells: Sequence[str]) -> None:
+        """Look at the cells of the next row."""
+        decided = False
+        for j in self.open:
+            cell = cells[j]
+            if "." in cell or "," in cell:
+                found = readings_of(cell)
+                if found == POINT | COMMA:
+                    self.both.setdefault(j, cell.strip())
+                elif found:
+                    (self.points if found == POINT else self.commas).add(j)
+                    decided = True
+            elif cell[:1] == "0" and len(cell) > 1 and cell.isdigit():
+                self.zeros.add(j)
+            elif cell and j not in self.bare and readings_of(cell):
+                self.bare.add(j)
+        if decided:
+            self.open = [j for j in self.open if j not in self.points and j not in self.commas]
 
 
 def find_separator(path: Path, file: TextIO) -> tuple[str, bool]:
