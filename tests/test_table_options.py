@@ -158,7 +158,7 @@ def decimals(n=100):
 
 
 def test_parquet_decimals_are_numbers(tmp_path):
-    """As features and as target, in memory and in one pass; each is rounded correctly."""
+    """Decimals are features or the target, in memory and in one pass; each is rounded correctly."""
     exact, rounded = decimals()
     rng = np.random.default_rng(1)
     b, z = rng.standard_normal((2, 100))
