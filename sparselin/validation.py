@@ -188,7 +188,8 @@ def to_array(data: Any, name: str) -> Any:
             # by position, because names may repeat; items() is pandas, zip() is polars
             pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
             todo = "Encode it or leave it out."
-            return np.column_stack([_series(column, f"{name}[{label!r}]", todo) for label, column in pairs])
+            arrays = [_series(column, f"{name}[{label!r}]", todo) for label, column in pairs]
+            return np.column_stack(arrays) if arrays else np.empty((len(data), 0))
         if hasattr(data, "to_numpy"):
             return _series(data, name, "Encode it as numbers.")
         return data if np.ma.is_masked(data) else np.asarray(data)

@@ -92,3 +92,11 @@ def test_inference_refuses_columns_in_another_order():
     for method in ("exact", "split", "randomized"):
         with pytest.raises(ValueError, match="names of the columns of X are not those of the path"):
             sl.inference(data[data.columns[::-1]], Y, path, sigma=1.0, method=method)
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame])
+def test_a_frame_without_columns_is_refused_by_the_name_of_the_argument(make):
+    data = pandas.DataFrame(X).iloc[:, :0] if make is pandas.DataFrame else make()
+    for select in (sl.omp, sl.best_subset):
+        with pytest.raises(ValueError, match=r"X must have at least one row and one column; got shape \("):
+            select(data, Y, 1)
