@@ -1,5 +1,7 @@
 """Gradient flow on w∘θ: events in rational arithmetic, a stiff solver at finite α, the LASSO, OMP."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from refusals import refuses
@@ -178,3 +180,18 @@ def test_the_picture_has_stairs_and_averages():
     assert "dotted" not in restarted.get_xlabel()
     at_rest = sl.plots.show(sl.gradient_flow(X, [0.0, 0.0])).texts[0]
     assert at_rest.get_text().startswith("The flow is at rest")
+
+
+@pytest.mark.parametrize("k", range(4, 46, 3))
+def test_moderate_coefficients_beside_huge_ones_stay(k):
+    """A copy with the opposite sign shares β₀ with column 0; β₁ = 7/3 and β₃ = 11/3 are unique."""
+    X = np.array([[-1, 1, 1, -2, 0], [1, -2, -1, 2, 0], [2, 1, -2, 1, 0], [2, -1, -2, 2, 0.0]])
+    X[:, 4] = X[:, 0] + 2.0**-k
+    y = np.array([-3, 0, 1, 0.0])
+    path = sl.gradient_flow(X, y)
+    beta, column = path.coef[-1], [Fraction(v) for v in y]
+    assert path.supports[-1] == (0, 1, 2, 3, 4)
+    assert beta[[1, 3]] == pytest.approx([7 / 3, 11 / 3])
+    fit = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, beta, strict=True)) for row in X.tolist()]
+    left = [c - f for c, f in zip(column, fit, strict=True)]
+    assert float(max(map(abs, left))) <= 1e-15 * float(np.abs(X) @ np.abs(beta) @ np.ones(4))

@@ -1,7 +1,9 @@
 """T, λ* and statuses compared with exact arithmetic, where X_S is ill-conditioned."""
 
+import itertools
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,6 +12,7 @@ from attacks.oracles import Design
 import sparselin as sl
 from sparselin import Status
 from sparselin.greedy._walk import argmax
+from sparselin.lasso._dependent import largest_support
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Scores, measure, tied_at_maximum
 
@@ -179,3 +182,46 @@ def test_the_first_pick_of_a_gram_problem_is_that_of_its_correlations():
             for path in (sl.omp(problem, 1), sl.ols(problem, 1)):
                 assert np.abs(b)[path.support].tolist() == [np.abs(b).max()]
             assert sl.lambda_star(problem) == pytest.approx(np.abs(b).max(), rel=1e-6)
+
+
+@pytest.mark.parametrize("exponent", range(0, 45, 4))
+def test_active_set_of_columns_of_very_different_lengths(exponent):
+    """By hand: u = (1, 1) has ⟨z_i, u⟩ = 1 for all, so v_0 = 1/b > 0 and v_1 + v_2 = 2 − 1/b."""
+    b = 2.0**exponent
+    X, y = np.array([[1 - b, 1, 1], [b, 0, 0]]), np.ones(2)
+    entry = sl.first_entry(X, y)
+    assert (entry.status.name, entry.active) == ("COMPLETED", (0, 1, 2))
+    assert entry.direction[0] == pytest.approx(1 / b)
+    assert sl.sequential_lasso(X, y, 1).active_sets == ((0, 1, 2),)
+    assert sl.verify(X, y, 1).verdict != "violates"
+
+
+def supports_of_cone(A):
+    """Return the indices i for which (q, Aq)_i > 0 for some q ≥ 0 with Aq ≥ 0, by enumeration of rays."""
+    M = [*np.eye(A.shape[1], dtype=int).tolist(), *A.tolist()]
+    p, found = A.shape[1], set()
+    for rows in itertools.combinations(M, p - 1):
+        null, dimension = flint.fmpz_mat(p - 1, p, [x for row in rows for x in row]).nullspace()
+        for sign in (1, -1) if dimension == 1 else ():
+            ray = [sum(m * sign * int(null[k, 0]) for k, m in enumerate(row)) for row in M]
+            found |= {i for i, x in enumerate(ray) if x > 0} if min(ray) >= 0 else set()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_largest_support_is_that_of_the_rays_at_every_scale(seed):
+    rng = np.random.default_rng(seed)
+    a, p = rng.integers(1, 4, 2)
+    A = rng.integers(-2, 3, (a, p))
+    N = np.vstack([-np.abs(A).sum(axis=0, keepdims=True) - 1.0 - A.sum(axis=0), A, np.eye(p)])
+    true = supports_of_cone(A)
+    expected = [True, *(p + i in true for i in range(a)), *(k in true for k in range(p))]
+    scales = 2.0 ** rng.integers(-40, 41, 1 + a + p)
+    for scale in (np.ones(1 + a + p), scales):
+        moves = scale[:, None] * N / scale[-p:]
+        v = np.append(scale[0], np.zeros(a + p))
+        found = largest_support(v, moves, 1e-15 * np.abs(moves))
+        assert (found.w > 0).tolist() == expected
+        assert (found.w >= 0).all()
+        left = found.w - v - moves @ found.q
+        assert (np.abs(left) <= 1e-12 * (v + np.abs(moves) @ np.abs(found.q))).all()

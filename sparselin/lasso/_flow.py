@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
+from sparselin.lasso._dependent import Moves, dependence_moves, keeps_fit, largest_entropy, largest_support
 from sparselin.lasso._segment import Segment
-from sparselin.lasso.entry import dependence_moves, largest_support
 from sparselin.linalg.gathered import GramRows
 from sparselin.linalg.thin_qr import length_of
 from sparselin.linalg.ties import in_span
@@ -45,10 +45,6 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
 
-# The most Newton steps for the coefficients of largest entropy. The steps converge quadratically after at
-# most log(v_max/v_min) damped ones; 100 reach ratios of 1e30, and beyond them the coefficients are left
-# undecided.
-_NEWTON = 100
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
@@ -301,27 +297,34 @@ class Flow(Segment):
         If columns of the face are dependent, β is the limit of the flow from equal α: of all solutions the
         one of largest −Σ|β_j| log|β_j|, whose support is the largest.
         """
-        P, coef = self._active(), np.zeros(self.problem.d)
+        coef = np.zeros(self.problem.d)
         coef[self.qr.index] = self.base.x
         resting = self._resting().tolist()
         dependent = [j for j in resting if not self.qr.append(j)]
-        unique = True
-        if dependent:
-            J, moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
-            norms, inside = self.problem.column_norms[J], np.isin(J, self.free, invert=True)
-            where, length = np.array(J)[inside], norms[inside]
-            N = moves[inside] * length[:, None] / norms[-len(dependent) :]  # the moves of v_j‖X_j‖
-            v = largest_support(np.maximum(self.sign[where] * coef[where], 0) * length, N)
-            unique = v is not None and int(np.count_nonzero(v)) == len(P)
-            if v is not None and not unique:
-                v = _largest_entropy(v / length, N, length)
-                if v is not None:
-                    coef[where] = self.sign[where] * v
-                    coef[self.free] += moves[~inside] @ v[-len(dependent) :]
-            self.sound &= v is not None
+        moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
         for j in set(resting) - set(dependent):
             self.qr.remove(j)
-        return coef, unique
+        return (coef, True) if not dependent else self._spread(coef, moves)
+
+    def _spread(self, coef: FloatArray, moves: Moves) -> tuple[FloatArray, bool]:
+        """Return the solution of largest entropy, and whether β is unique, given the solution `coef` on P."""
+        J, N, error, size = moves
+        inside = np.isin(J, self.free, invert=True)
+        where = np.array(J)[inside]
+        v = np.maximum(self.sign[where] * coef[where], 0)
+        support = largest_support(v, N[inside], error[inside])
+        if support is not None and not support.directions.size:
+            return coef, True
+        v = None if support is None else largest_entropy(support, N[inside])
+        if v is None:
+            self.sound = False
+            return coef, False
+        q = v[-len(size) :]
+        coef[where] = self.sign[where] * v
+        coef[self.free] += N[~inside] @ q
+        used = np.flatnonzero(coef).tolist()
+        self.sound &= keeps_fit(self.qr, self.base, used, coef[used], float(size @ q))
+        return coef, False
 
 
 def _arrivals(
@@ -337,29 +340,3 @@ def _arrivals(
     gap = 1 - np.where(decided, np.sign(c) * s, np.abs(s))
     low = np.divide(np.maximum(gap - s_error, 0), size + c_error, out=never.copy(), where=c_error > 0)
     return gap, low, np.divide(gap + s_error, size - c_error, out=never, where=decided)
-
-
-def _largest_entropy(v: FloatArray, N: FloatArray, length: FloatArray) -> FloatArray | None:
-    """Return the v + (Nx)/length ≥ 0 of largest entropy −Σ v_i log v_i, over all x; None if not converged.
-
-    v : (m,) a vector of this set with the largest support.
-
-    Newton's method on the vectors with this support. The minimiser of Σ v_i log v_i over them exists and is
-    positive there, because the derivative of v log v is −∞ at 0.
-    """
-    from scipy.linalg import null_space
-
-    positive, scale = v > 0, float(v.max())
-    M = N[positive] @ null_space(np.where(positive[:, None], 0, N)) / length[positive, None]
-    w, change = v[positive] / scale, np.inf
-    for _ in range(_NEWTON):
-        root = np.sqrt(w)
-        A = M / root[:, None]
-        A /= np.sqrt((A**2).sum(axis=0))  # columns may differ in scale
-        relative = A @ np.linalg.lstsq(A, -root * (np.log(w) + 1), rcond=None)[0] / root
-        before, change = change, float(np.abs(relative).max())
-        if change <= 0.5 and change >= before / 2:  # only rounding is left
-            v[positive] = w * scale
-            return v
-        w = w * (1 + relative * min(1.0, 0.9 / max(change, 1e-300)))
-    return None

@@ -10,16 +10,16 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.lasso._dependent import dependence_moves, keeps_fit, largest_support
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.linalg.thin_qr import ThinQR, refine
+from sparselin.linalg.thin_qr import refine
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
 
-# Coefficients of a linear dependence count as zero below this share of the largest one. Rounding turns a zero
-# into about κ·eps, which is below the threshold for κ up to 10⁶. If the threshold were larger, small
-# coefficients would be lost, and with them conditions; if it were smaller, zeros would count as coefficients.
-_ZERO = 1e-9
+# The largest share of v that rounding may put on a tight column outside A(S). With more, rounding decides
+# which of two nearly equal columns is in A(S); a smaller number would leave harmless ties undecided.
+_UNDECIDED = 1e-3
 
 
 @takes_problem
@@ -159,76 +159,47 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     each dependent z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant.
     """
     qr, place = homotopy.qr, {int(j): i for i, j in enumerate(T)}
-    slope = homotopy.slope()
+    slope, entered = homotopy.slope(), homotopy.active()
     v = np.zeros(len(T))
-    for j in homotopy.active():
+    for j in entered:
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
-    tight = homotopy.tight_columns()
-    entered = homotopy.active()
-    dependent = [int(j) for j in tight if not qr.append(int(j))]
-    if dependent:
-        sign_of = np.ones(homotopy.problem.d)
-        sign_of[T] = signs
-        J, moves = dependence_moves(qr, dependent, sign_of)
-        inside = np.array([j in place for j in J])
-        rows = np.array([place[j] for j in J if j in place])
-        larger = largest_support(v[rows], moves[inside])
-        v[rows] = np.nan if larger is None else larger
+    dependent = [j for j in homotopy.tight_columns().tolist() if not qr.append(j)]
+    sign_of = np.ones(homotopy.problem.d)
+    sign_of[T] = signs
+    decided = _is_zero_outside(homotopy, entered, sign_of)
+    J, N, error, size = dependence_moves(qr, dependent, sign_of)
     for j in set(homotopy.active()) - set(entered):
         qr.remove(j)
-    return None if np.isnan(v).any() else v
+    if not (decided and dependent):
+        return v if decided else None
+    inside = np.array([j in place for j in J])
+    rows = np.array([place[j] for j in J if j in place])
+    support = largest_support(v[rows], N[inside], error[inside])
+    if support is None:
+        return None
+    v[rows] = support.w
+    free = np.array([slope[j] for j in homotopy.free]) + N[~inside] @ support.q
+    moved, x = [*homotopy.free, *T.tolist()], np.concatenate([free, signs * v])
+    return v if keeps_fit(qr, homotopy.direction, moved, x, float(size @ np.abs(support.q))) else None
 
 
-def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> tuple[list[int], FloatArray]:
-    """Return columns J and the moves of v_J along which Σ_J sign_j·X_j·v_j is constant, one for each column.
+def _is_zero_outside(homotopy: Homotopy, entered: tuple[int, ...], sign_of: FloatArray) -> bool:
+    """Return whether v_i = 0 for the columns of the factorisation that are neither in S nor in `entered`.
 
-    J are the columns of the factorisation and the p columns `dependent`, which depend on them linearly. Row i
-    of the moves (|J|, p) belongs to J_i. Move k changes v of the k-th dependent column by 1, and v of no
-    other dependent column.
-
-    signs : (d,) the signs of the columns.
+    They are tight (g_i = 1 to rounding), and independent of the other columns. So the v with g = 1 on all
+    columns of the factorisation must be zero on them. If one is nearly equal to a column in `entered`,
+    rounding of g_i, by eps, moves v_i by up to κ²·eps, and so exchanges the two. v is computed in twice the
+    precision; what is left of v_i is compared with the largest v_j, in units of the lengths.
     """
-    J = [*qr.index, *dependent]
-    moves = np.zeros((len(J), len(dependent)))
-    for k, j in enumerate(dependent):
-        b = refine(qr, qr.problem.columns([j])[:, 0], None).x
-        b = np.where(np.abs(b) > _ZERO * np.abs(b).max(), b, 0)
-        moves[: qr.size, k] = -signs[j] * signs[qr.index] * b
-        moves[qr.size + k, k] = 1
-    return J, moves
-
-
-def largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """Return a vector v + Nq ≥ 0 of largest support, over all q.
-
-    The support of every other nonnegative v + Nq is contained in its support. Returns None if rounding leaves
-    the support undecided.
-
-    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. In the solution
-    t_i = 1 if entry i of some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). The
-    program is solved in float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is
-    zero.
-    """
-    from scipy.optimize import linprog
-
-    m, q = N.shape
-    scale = float(v.max())
-    if not scale > 0:
-        return None
-    below = np.hstack([-v[:, None] / scale, -N, np.eye(m)])
-    bounds = [(0, None)] + [(None, None)] * q + [(0, 1)] * m
-    cost = np.concatenate([np.zeros(1 + q), -np.ones(m)])
-    solution = linprog(cost, A_ub=below, b_ub=np.zeros(m), bounds=bounds).x
-    if solution is None or not solution[0] > 0:
-        return None
-    positive = solution[1 + q :] > 0.5
-    move = solution[1 : 1 + q] * (scale / solution[0])
-    zero = ~positive
-    move -= np.linalg.lstsq(N[zero], v[zero] + N[zero] @ move, rcond=None)[0]
-    w = v + N @ move
-    if np.abs(w[zero]).max(initial=0) > _ZERO * w.max() or not w[positive].min(initial=np.inf) > 0:
-        return None
-    return np.where(positive, w, 0)
+    qr = homotopy.qr
+    if len(qr.index) == len(homotopy.free) + len(entered):
+        return True
+    signs = sign_of[qr.index]
+    signs[: len(homotopy.free)] = 0
+    balance = refine(qr, None, signs)
+    size = qr.norms * np.abs(balance.x)
+    outside = np.isin(qr.index, [*homotopy.free, *entered], invert=True)
+    return balance.sound and bool((size[outside] <= _UNDECIDED * size.max()).all())
 
 
 def _proof_lower(

@@ -3,7 +3,7 @@
 Rows "+options" draw the data and options that `problem.support.SUPPORT` has for the method, except Gram and
 complex data: LinearOperators, compressed problems, sparse and float32 data, weights, an intercept,
 standardized columns, tol, β ≥ 0.
-`paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made
+`paths`, `subsets`, `gram` and `flow` judge an answer claim by claim, and a path step by step, each at the picks made
 so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the
 first-order error that relative rounding of the data makes of it, computed from the exact solution
 (`oracles.Step`). An answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval)
@@ -26,6 +26,8 @@ Statements that no attack makes, because there is no oracle for them:
 - Gram problems beyond `omp`, `lasso_path` and first picks on integers (`gram`); complex data; weights that
   are not integers times a power of four; options of methods without a row "+options" (`options`);
 - nonnegative OMP from where rounding may change which coefficients are zero;
+- `gradient_flow` on faces of more than `paths.TIED` features beyond KKT conditions and ‖y − Xβ‖; its option
+  `restart`; which features are tied where its accumulated s is known to an error that the path states;
 - designs larger than 60 × 250, threads, signals, callbacks.
 
 `hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.

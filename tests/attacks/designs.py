@@ -144,11 +144,30 @@ def conditioned(rng, n, d):
     return X, y, []
 
 
+def dependent(rng, n, d):
+    """Copies beside near copies at 2^-4 … 2^-45; or copies in ties of columns of lengths up to 2^40."""
+    n = int(rng.integers(2, 6))
+    if rng.random() < 0.5:
+        X, y = rng.integers(-2, 3, (n, d)).astype(float), small(rng, n)
+        for j in range(1, d):
+            X[:, j] = [X[:, j], X[:, 0] * rng.choice([-1, 1]), X[:, 0] + 2.0 ** -rng.integers(4, 46)][
+                rng.choice(3, p=[0.5, 0.3, 0.2])
+            ]
+    else:
+        X, y = rng.integers(-1, 2, (n, d)).astype(float), np.ones(n)
+        X *= 2.0 ** rng.integers(0, 41, d)
+        X[-1] = 1 - X[:-1].sum(axis=0)  # ⟨X_j, y⟩ = 1
+        for j in range(d // 2, d):
+            X[:, j] = X[:, rng.integers(d)] * rng.choice([-1, 1])
+    return X[:, rng.permutation(d)], y, []
+
+
 FAMILIES = {
     "clusters": clusters,
     "conditioned": conditioned,
     "copies": copies,
     "degenerate": degenerate,
+    "dependent": dependent,
     "float32": single,
     "gaussian": gaussian,
     "low-rank": low_rank,

@@ -188,6 +188,16 @@ class Step:
         """Return what rounding moves ‖r‖² by."""
         return self.off * (2 * self.r + self.off)
 
+    @functools.cached_property
+    def turned(self):
+        """Return what rounding moves ‖r‖ by to second order, where it turns the span of S by C·eps·κ.
+
+        κ² = Σ_S ‖X_j‖²(G_SS⁻¹)_jj. The turn moves r by C·eps·κ‖r‖ within the span, where r had no part.
+        """
+        inverse, S = part(self.design.G, self.basis, self.basis).inv(), self.basis
+        kappa_squared = sum(self.design.length[j] ** 2 * number(inverse[i, i]) for i, j in enumerate(S))
+        return min(1.0, C**2 * self.design.eps**2 * kappa_squared) * self.r
+
     def dot(self, i, j):
         """H_ij, y being column d."""
         pairs = zip(self.columns[i], self.columns[j], strict=True)
