@@ -184,7 +184,7 @@ def test_the_picture_has_stairs_and_averages():
 
 @pytest.mark.parametrize("k", range(4, 46, 3))
 def test_moderate_coefficients_beside_huge_ones_stay(k):
-    """A copy with the opposite sign shares β₀ with column 0; β₁ = 7/3 and β₃ = 11/3 are unique."""
+    """Compare with exact coefficients: two copies share β, while β₁ = 7/3 and β₃ = 11/3 are unique."""
     X = np.array([[-1, 1, 1, -2, 0], [1, -2, -1, 2, 0], [2, 1, -2, 1, 0], [2, -1, -2, 2, 0.0]])
     X[:, 4] = X[:, 0] + 2.0**-k
     y = np.array([-3, 0, 1, 0.0])

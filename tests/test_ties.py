@@ -186,7 +186,7 @@ def test_the_first_pick_of_a_gram_problem_is_that_of_its_correlations():
 
 @pytest.mark.parametrize("exponent", range(0, 45, 4))
 def test_active_set_of_columns_of_very_different_lengths(exponent):
-    """By hand: u = (1, 1) has ⟨z_i, u⟩ = 1 for all, so v_0 = 1/b > 0 and v_1 + v_2 = 2 − 1/b."""
+    """Compare with a calculation: ⟨z_i, u⟩ = 1 for u = (1, 1), so v_0 = 1/b > 0 and v_1 + v_2 = 2 − 1/b."""
     b = 2.0**exponent
     X, y = np.array([[1 - b, 1, 1], [b, 0, 0]]), np.ones(2)
     entry = sl.first_entry(X, y)

@@ -60,7 +60,7 @@ class Moves(NamedTuple):
     size: FloatArray
 
 
-class Support(NamedTuple):
+class FullSupport(NamedTuple):
     """A vector w = v + Nq ≥ 0 of largest support, and the directions in which it may move.
 
     Attributes
@@ -92,7 +92,7 @@ def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> Mov
     return Moves(J, N, error, size)
 
 
-def largest_support(v: FloatArray, N: FloatArray, error: FloatArray) -> Support | None:
+def largest_support(v: FloatArray, N: FloatArray, error: FloatArray) -> FullSupport | None:
     """Return a vector v + Nq ≥ 0 of largest support, over all q; None if rounding leaves it undecided.
 
     The support of every other nonnegative v + Nq is contained in its support. The derivation is in the
@@ -116,7 +116,7 @@ def largest_support(v: FloatArray, N: FloatArray, error: FloatArray) -> Support 
         return None
     q, zero, directions = found
     if not q.any():
-        return Support(v, q, directions)
+        return FullSupport(v, q, directions)
     step = N @ (q / unit)
     step[np.flatnonzero(outside)[zero]] = 0
     fastest = -float((step[inside] / v[inside]).min())
@@ -126,7 +126,7 @@ def largest_support(v: FloatArray, N: FloatArray, error: FloatArray) -> Support 
     w = v + share * step
     if w.min() < 0 or np.count_nonzero(w) < len(w) - np.count_nonzero(zero) - np.count_nonzero(q == 0):
         return None
-    return Support(w, share * q / unit, directions / unit[:, None])
+    return FullSupport(w, share * q / unit, directions / unit[:, None])
 
 
 def _cone_support(A: FloatArray, error: FloatArray) -> tuple[FloatArray, np.ndarray, FloatArray] | None:
@@ -210,7 +210,7 @@ def _solve_program(A: FloatArray, error: FloatArray) -> tuple[FloatArray, np.nda
     return (q * columns, tight) if reached and proved and zeros else None
 
 
-def largest_entropy(support: Support, N: FloatArray) -> FloatArray | None:
+def largest_entropy(support: FullSupport, N: FloatArray) -> FloatArray | None:
     """Return the vector v = w + Nq ≥ 0 for which −Σ v_i log v_i is largest; None if it is not found.
 
     w is from `support`. Newton's method stays on this support: the minimiser of Σ v_i log v_i exists and is

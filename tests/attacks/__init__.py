@@ -3,9 +3,9 @@
 Rows "+options" draw the data and options that `problem.support.SUPPORT` has for the method, except Gram and
 complex data: LinearOperators, compressed problems, sparse and float32 data, weights, an intercept,
 standardized columns, tol, β ≥ 0.
-`paths`, `subsets`, `gram` and `flow` judge an answer claim by claim, and a path step by step, each at the picks made
-so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the
-first-order error that relative rounding of the data makes of it, computed from the exact solution
+`paths`, `subsets`, `gram` and `flow` judge an answer claim by claim, and a path step by step, each at the
+picks made so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times
+the first-order error that relative rounding of the data makes of it, computed from the exact solution
 (`oracles.Step`). An answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval)
 is undecided, and never wrong.
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.

@@ -145,7 +145,7 @@ def conditioned(rng, n, d):
 
 
 def dependent(rng, n, d):
-    """Copies beside near copies at 2^-4 … 2^-45; or copies in ties of columns of lengths up to 2^40."""
+    """Make copies next to near copies at 2^-4 … 2^-45; or copies in ties of columns up to 2^40 long."""
     n = int(rng.integers(2, 6))
     if rng.random() < 0.5:
         X, y = rng.integers(-2, 3, (n, d)).astype(float), small(rng, n)
