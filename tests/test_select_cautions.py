@@ -46,7 +46,7 @@ def test_a_code_of_missing_values_is_named_and_the_advice_works(tmp_path, codes,
     empty.loc[rows, column] = np.nan
     output, _ = run(tmp_path, coded, *WHOLE, "--k=2")
     caution = output[output.index(f"Caution: {column} is ") :]
-    advice = caution.split("With --missing-values=")[1].split(" it counts as a missing value.")[0]
+    advice = caution.split("With --missing-values=")[1].split(" it counts as missing")[0]
     assert sorted(map(float, advice.split(","))) == sorted(codes[: len(rows)])
     output, folder = run(tmp_path, coded, *WHOLE, "--k=2", f"--missing-values={advice}")
     assert "--missing-values" not in output.split("Report")[0]
@@ -144,6 +144,38 @@ def test_numbers_with_the_name_of_a_code_are_named(tmp_path):
     frame = numbers()
     frame.insert(2, "store_id", np.arange(N) % 7)
     output, _ = run(tmp_path, frame, *WHOLE, "--k=2")
-    assert "Used as numbers with a slope, although their names are those of codes: store_id." in output
+    assert (
+        "although their names are those of codes: store_id. If they are codes, name the column in --cat"
+        in output
+    )
     for option in ("--categories=store_id", "--numbers=store_id", "--drop=store_id"):
         assert "those of codes" not in run(tmp_path, frame, *WHOLE, "--k=2", option)[0]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+@pytest.mark.parametrize("words", [("None",), ("None", "NA"), ("n/a",)])
+def test_a_text_that_was_read_as_missing_is_named_and_can_be_kept(tmp_path, words, name):
+    frame = numbers()
+    pool = np.random.default_rng(0).choice([*words, "Good", "Bad"], N)
+    frame.insert(2, "pool", pool)
+    frame["y"] += 3 * (pool == words[0])
+    frame.index = [f"r{i}" for i in range(N)]
+    if name == "t.xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(tmp_path / name)
+    else:
+        frame.to_csv(tmp_path / name)
+    output, _ = run(tmp_path, None, *WHOLE, "--k=2", name=name)
+    for word in words:
+        assert f"{word!r} in {np.sum(pool == word)} cells of pool" in output
+    advice = output.split("If one of them is a value, keep it with ")[1].split()[0]
+    output, folder = run(tmp_path, None, *WHOLE, "--k=3", advice, name=name)
+    assert "read as missing" not in output
+    assert results(folder)["data"]["columns"]["categories"] == {"pool": sorted({*words, "Good", "Bad"})}
+    assert results(folder)["data"]["gaps"] == 0
+
+
+def test_empty_cells_are_no_texts_that_were_read_as_missing(tmp_path):
+    frame = numbers()
+    frame.insert(2, "pool", np.random.default_rng(0).choice([None, "Good", "Bad"], N))
+    assert "read as missing" not in run(tmp_path, frame, *WHOLE, "--k=2")[0]

@@ -179,9 +179,9 @@ def test_an_identifier_that_is_named_is_used(tmp_path, values):
 def test_distinct_whole_numbers_that_are_used_are_named(tmp_path):
     pop = np.random.default_rng(0).choice(np.arange(300, 30_000), N, replace=False)
     output, _ = run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1")
-    assert "Used as numbers, although their whole numbers are all distinct: pop." in output
+    assert "Distinct whole numbers that are used as measurements: pop." in output
     for option in ("--drop=pop", "--numbers=pop"):
-        assert "all distinct" not in run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1", option)[0]
+        assert "Distinct whole" not in run(tmp_path, with_column("pop", pop), *WHOLE, "--k=1", option)[0]
 
 
 @pytest.mark.parametrize("case", ["rare", *range(9, 22)])

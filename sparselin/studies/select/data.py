@@ -1,6 +1,7 @@
 """Read the table of `sparselin select`: the target, the columns that may explain it, and the rows to use."""
 
 import dataclasses
+import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sparselin.studies.select.columns import (
 
 # the share of rows with gaps below which these rows are dropped by default
 _FEW = 0.05
+_NUMERIC = "biufcmM"  # the kinds of dtypes of columns that hold no texts
 MISSING = ("auto", "impute", "drop-rows", "refuse")
 
 
@@ -50,6 +52,8 @@ class Data:
     gaps, empty : the number of rows with a gap that is filled, and the number of empty cells of each column.
     infinite : whether infinite numbers count as gaps.
     blanks : for each category that had one value and empty cells, the value that these cells count as.
+    missing_words : for each column of texts, the texts such as "None" that were read as missing, with the
+        number of cells.
     """
 
     path: Path
@@ -72,6 +76,7 @@ class Data:
     empty: dict[str, int]
     infinite: bool
     blanks: dict[str, Any]
+    missing_words: dict[str, dict[str, int]]
 
     @property
     def others(self) -> list[str]:
@@ -166,8 +171,30 @@ def _use(
         weight=None if weights is None else frame[weights].to_numpy(float),
         groups=None if group is None else frame[group].to_numpy(), lost=lost,
         incomplete=incomplete, weightless=weightless, gaps=gaps, infinite=infinite, blanks=blanks,
+        missing_words=_missing_words(path, table, used),
         empty={name: int(count) for name, count in empty.items() if count},
     )  # fmt: skip
+
+
+def _missing_words(path: Path, table: DataTable, names: list[str]) -> dict[str, dict[str, int]]:
+    """Return the texts that were read as missing in the columns of texts among these, with their counts.
+
+    If one of the columns has a gap, the file is read again without missing values, apart from empty cells.
+    """
+    frame = table.frame
+    gaps = [name for name in names if frame[name].dtype.kind not in _NUMERIC and frame[name].isna().any()]
+    if not gaps or table.reader == "read_parquet":
+        return {}
+    options = {**table.options, "keep_default_na": False, "na_values": [""], "dtype": str}
+    raw = getattr(importlib.import_module("pandas"), table.reader)(path, **options)
+    raw.columns = frame.columns
+    found = {}
+    for name in gaps:
+        cells = raw[name][frame[name].isna().to_numpy()].dropna().str.strip()
+        counts = cells[cells != ""].value_counts()
+        if len(counts):
+            found[name] = {str(text): int(count) for text, count in counts.items()}
+    return found
 
 
 def _without_gaps(path: Path, frame: Any, use: ColumnUse, missing: str) -> tuple[Any, ColumnUse, int, int]:

@@ -251,6 +251,14 @@ def data_lines(job: Job) -> list[str]:
         "codes": some(columns.codes),
         "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
         "left_out": left_out(columns),
+        "words_missing": some(
+            [
+                f"{text!r} in {plural(count, 'cell')} of {name}"
+                for name, texts in source.missing_words.items()
+                for text, count in texts.items()
+            ]
+        ),
+        "words_kept": shlex.quote(",".join(dict.fromkeys(sum(map(list, source.missing_words.values()), [])))),
         "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),
         "dropped_rows": (
             (source.lost, f"an empty cell in {' or '.join(source.others)}"),
