@@ -1,5 +1,6 @@
 """Test the use that `sparselin select` makes of each column, and that its proposals work when followed."""
 
+import html
 import json
 import re
 
@@ -220,3 +221,43 @@ def test_no_number_is_a_negative_zero(value):
     for path in ("validation.txt.j2", "headline.txt.j2", "cautions.txt.j2"):
         text = (ROOT / "studies/select" / path).read_text(encoding="utf-8")
         assert not re.search(r'"%\.\df%*" \| format\((100 \* )?(job|found)\.r2', text)
+
+
+@pytest.mark.parametrize("missing", ["impute", "drop-rows"])
+@pytest.mark.parametrize("case", ONE_VALUE)
+def test_the_program_counts_blanks_as_the_command_does(tmp_path, case, missing, capsys):
+    frame = with_column("flag", ONE_VALUE[case][0])
+    frame.insert(2, "site", ["N" if i % 10 else None for i in range(N)])
+    frame["y"] += 3 * frame["flag"].notna()
+    frame.loc[[5, 7], "a"] = np.nan
+    _, folder = run(tmp_path, frame, *WHOLE, "--k=3", "--categories=flag", f"--missing={missing}")
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    scope = {}
+    exec(html.unescape(page[page.index("<pre>") + 5 : page.index("</pre>")]), scope)
+    assert scope["model"][-1].result_.r2 == pytest.approx(results(folder)["r2"], rel=1e-12)
+    capsys.readouterr()
+
+
+def test_the_unit_of_the_weights_changes_nothing(tmp_path):
+    """Weights are inverse variances up to a factor, and rows of weight zero are as if removed."""
+    rng = np.random.default_rng(0)
+    frame = numbers().assign(c=rng.standard_normal(N))[["a", "b", "c", "y"]]
+    frame["y"] += rng.standard_normal(N).round(3)
+    weight = np.where(rng.random(N) < 0.2, 0, rng.random(N))
+    found = []
+    for factor in (1, 1e-3, 1e4):
+        frame["w"] = weight * factor
+        found.append(results(run(tmp_path, frame, "--target=y", "--weights=w", "--folds=5")[1]))
+    kept = frame[weight > 0]
+    found.append(results(run(tmp_path, kept, "--target=y", "--weights=w", "--folds=5")[1]))
+    for other in found[1:]:
+        assert [row["feature"] for row in other["selected"]] == [
+            row["feature"] for row in found[0]["selected"]
+        ]
+        assert other["k"] == found[0]["k"]
+        for key in ("r2", "intercept"):
+            assert other[key] == pytest.approx(found[0][key], rel=1e-9)
+        mine, first = other["cross_validation"], found[0]["cross_validation"]
+        for key in ("error", "standard_error"):
+            np.testing.assert_allclose(mine[key], first[key], rtol=1e-9)
+        np.testing.assert_allclose(1 - np.array(mine["r2"]), 1 - np.array(first["r2"]), rtol=1e-9)

@@ -59,7 +59,9 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
 @_names_option("--drop", help="Columns to leave out, in the same form.")
 @_names_option("--numbers", help="Columns to use as numbers, even if they look like identifiers.")
 @_names_option(
-    "--categories", help="Columns to use as categories, such as codes or texts of which few repeat."
+    "--categories",
+    help="Columns to use as categories, such as codes or texts of which few repeat. In a column with one "
+    "value, empty cells count as a second one.",
 )
 @click.option(
     "--loss",
@@ -155,7 +157,7 @@ def select(
     TABLE is a .csv whose first line names the columns, an .xlsx or a .parquet. A .csv may use semicolons or
     tabs instead of commas, may have an encoding other than UTF-8, and may be compressed (.csv.gz). Texts
     become categories, dates and identifiers are left out, and gaps are filled or their rows dropped. The
-    command says what it did with each column.
+    command says what it did with each column, and names values that look like codes of missing ones.
 
     \b
     sparselin select diabetes.csv --target progression --k 5

@@ -258,7 +258,9 @@ def data_lines(job: Job) -> list[str]:
                 for text, count in texts.items()
             ]
         ),
-        "words_kept": shlex.quote(",".join(dict.fromkeys(sum(map(list, source.missing_words.values()), [])))),
+        "words_kept": shlex.quote(
+            ",".join(dict.fromkeys(text for texts in source.missing_words.values() for text in texts))
+        ),
         "empty": some([f"{name} ({count})" for name, count in source.empty.items()]),
         "dropped_rows": (
             (source.lost, f"an empty cell in {' or '.join(source.others)}"),
