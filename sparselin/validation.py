@@ -183,6 +183,7 @@ def to_array(data: Any, name: str) -> Any:
         raise TypeError(f"{name} must be an array, no LinearOperator. Pass {name} @ np.eye({name}.shape[1])")
     if type(data).__name__ == "LazyFrame":
         raise TypeError(f"{name} must be an array or a frame, not a LazyFrame. Pass {name}.collect()")
+    check_mask(**{name: data})
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, because names may repeat; items() is pandas, zip() is polars
@@ -192,9 +193,26 @@ def to_array(data: Any, name: str) -> Any:
             return np.column_stack(arrays) if arrays else np.empty((len(data), 0))
         if hasattr(data, "to_numpy"):
             return _series(data, name, "Encode it as numbers.")
-        return data if np.ma.is_masked(data) else np.asarray(data)
+        return np.asarray(data)
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+
+
+def has_masked_entries(data: Any) -> bool:
+    """Return whether a masked array, or a list of them, has masked entries.
+
+    np.asarray drops the mask, and reads any numbers that lie under it.
+    """
+    if isinstance(data, (list, tuple)):
+        return any(map(has_masked_entries, data))
+    return isinstance(data, np.ma.MaskedArray) and bool(np.ma.is_masked(data))
+
+
+def check_mask(**data: Any) -> None:
+    """Raise ValueError if an argument is a masked array with masked entries, or a list of such arrays."""
+    for name, value in data.items():
+        if has_masked_entries(value):
+            raise ValueError(f"{name} must have no masked entries. Fill them, or drop their rows")
 
 
 def _series(data: Any, name: str, todo: str) -> Any:
@@ -212,8 +230,8 @@ def _series(data: Any, name: str, todo: str) -> Any:
 
 def to_numeric(array: Any, name: str) -> Any:
     """Convert integers and booleans to float64 and keep float32 and float64; TypeError for anything else."""
-    if type(array) is not np.ndarray and np.ma.is_masked(array):
-        raise ValueError(f"{name} must have no masked entries. Fill them, or drop their rows")
+    if type(array) is not np.ndarray:
+        check_mask(**{name: array})
     if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind in "iubf":

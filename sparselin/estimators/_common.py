@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
-from sparselin.validation import check_count, check_flag, frame_names, to_array
+from sparselin.validation import check_count, check_flag, check_mask, frame_names, to_array
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -46,6 +46,16 @@ class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def predict(self, X: Any) -> Any:
+        """Predict y for X (n, d); ValueError for masked entries, which scikit-learn would read."""
+        check_mask(X=X)
+        return super().predict(X)  # type: ignore[misc]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the prediction for X (n, d) and y; `sample_weight` (n,) weighs the rows."""
+        check_mask(y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 
 class RoutesToSplitter:
@@ -79,6 +89,11 @@ class FeatureSelector(SelectorMixin):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X (n, d); ValueError for masked entries."""
+        check_mask(X=X)
+        return super().transform(X)
+
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
@@ -90,6 +105,7 @@ def validate(
     estimator: Any, X: Any, y: Any, sample_weight: Any, **checks: Any
 ) -> tuple[Any, Any, FloatArray | None]:
     """Return X, y and the weights after scikit-learn has checked them."""
+    check_mask(sample_weight=sample_weight)
     X, y = validate_columns(estimator, X, y, **checks)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
@@ -98,6 +114,7 @@ def validate(
 
 def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """Return the results of scikit-learn's `validate_data`; an error names a column that holds no numbers."""
+    check_mask(X=X, y=y)  # scikit-learn would read what lies under a mask
     try:
         return validate_data(estimator, X, *y, **checks)
     except (TypeError, ValueError):

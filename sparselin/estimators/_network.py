@@ -26,6 +26,7 @@ from sparselin.neural.settings import check_choice
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Names, Status
+from sparselin.validation import check_mask
 
 _ROWS_AT_ONCE = 65_536
 
@@ -173,6 +174,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
     def _outputs(self, X: Any) -> Tensor:
         """Return the outputs (n, q) of the network."""
         check_is_fitted(self)
+        check_mask(X=X)
         X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
         X = X[:, self.selected_] if self._narrow else X
         like = next(self.network_.parameters())

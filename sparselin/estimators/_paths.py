@@ -22,7 +22,7 @@ from sparselin.problem.labels import check_groups
 from sparselin.results import GeneralizedPath, GroupPath, LassoPath, SelectionPath, Status, SubsetResult
 from sparselin.results.base import FittedPath, dense
 from sparselin.selection.methods import refit
-from sparselin.validation import FloatArray, IndexArray, Names
+from sparselin.validation import FloatArray, IndexArray, Names, check_mask
 
 Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[Any, ...]
 
@@ -372,6 +372,7 @@ def check_loss(selector: Any, y: Any) -> None:
 
 def _check_no_words(y: Any) -> None:
     """Raise ValueError if y holds words as class labels."""
+    check_mask(y=y)
     values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
     words = values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())

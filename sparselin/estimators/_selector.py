@@ -184,6 +184,7 @@ class PathSelector(  # type: ignore[misc]
 
         D² is the share of the deviance that is explained. `sample_weight` (n,) weighs the rows.
         """
+        validation.check_mask(y=y, sample_weight=sample_weight)
         scores = {"logistic": accuracy_score, "poisson": partial(d2_tweedie_score, power=1)}
         return float(scores.get(self.loss, r2_score)(y, self.predict(X), sample_weight=sample_weight))
 

@@ -15,7 +15,7 @@ from sparselin.estimators._common import Split
 from sparselin.estimators._paths import Task, check_fold
 from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
-from sparselin.validation import check_same_rows
+from sparselin.validation import check_mask, check_same_rows
 
 
 def cross_validate(
@@ -64,6 +64,7 @@ def cross_validate(
     head, last = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (Pipeline([]), model)
     if not isinstance(last, PathSelector):
         raise TypeError(f"model must be a path selector, or a Pipeline that ends in one; got {last!r}")
+    check_mask(groups=groups)
     X, y = indexable(X, y)
     check_same_rows(X, y, "y")
     check_same_rows(X, sample_weight, "sample_weight")

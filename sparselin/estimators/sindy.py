@@ -19,6 +19,7 @@ from pysindy.optimizers import BaseOptimizer
 import sparselin as sl
 from sparselin.results.base import dense
 from sparselin.selection.cross_validation import Fold, summarize
+from sparselin.validation import check_mask
 
 
 class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
@@ -75,6 +76,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
 
     def fit(self, x_: Any, y: Any, sample_weight: Any = None, **reduce_kws: Any) -> Any:
         """Select terms for x_ (n, d) and y (n,) or (n, q), with `sample_weight` (n,), and return self."""
+        check_mask(x_=x_, y=y, sample_weight=sample_weight)
         # with a guess, pysindy does not compute the least squares solution with all terms
         self.initial_guess: Any = np.atleast_2d(np.zeros((*np.shape(y)[1:], np.shape(x_)[-1])))
         super().fit(x_, y, sample_weight, **reduce_kws)

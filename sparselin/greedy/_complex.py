@@ -77,7 +77,8 @@ class ComplexColumns(Operator):
 
     def vector(self, y: Any, name: str = "y") -> Any:
         """Check y (n,), and return it in complex128, rounded to complex64 first if X is complex64."""
-        y = y if np.ma.isMaskedArray(y) else np.asarray(y)
+        validation.check_mask(**{name: y})
+        y = np.asarray(y)
         n = self.shape[0] // 2
         real, imaginary = (validation.check_vector(part, name, n, self.dtype) for part in (y.real, y.imag))
         return real.astype(np.complex128) + 1j * imaginary

@@ -40,7 +40,7 @@ from scipy.special import expit, logit
 
 from sparselin.problem.errors import EPS, UNIT
 from sparselin.results import FloatArray, Status
-from sparselin.validation import check_vector
+from sparselin.validation import check_mask, check_vector
 
 # The optimum of the linear program, whose variables lie in [−1, 1], counts as zero below this. The solver's
 # tolerance is 1e-7: if this were smaller, the solver's error could count as a separating direction; if it
@@ -123,6 +123,8 @@ def encode_labels(y: Any, *, lone: bool = False) -> tuple[FloatArray, Any]:
 
     lone : whether y may hold one label alone, if this is 0, 1 or −1. The other label is then 1, 0 or 1.
     """
+    if isinstance(y, (list, tuple)):
+        check_mask(y=y)
     labels = y if np.ma.is_masked(y) else np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be a vector of labels; got shape {labels.shape}. Pass a single column")

@@ -30,7 +30,14 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, IndexArray, Status
-from sparselin.validation import Columns, check_count, check_flag, check_level, to_array, to_numeric
+from sparselin.validation import (
+    Columns,
+    check_count,
+    check_flag,
+    check_level,
+    to_array,
+    to_numeric,
+)
 
 # The depth-first search is used up to this number of features, or of subsets. With n ≤ d, all sets are
 # compared if at most three features are to be found, or if there are more than _MANY.

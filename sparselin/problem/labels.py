@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.validation import frame_labels, some_names
+from sparselin.validation import check_mask, frame_labels, some_names
 
 
 def align_columns(values: Any, labels: tuple[Any, ...], d: int, name: str) -> Any:
@@ -103,6 +103,7 @@ def check_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: Any = None)
     Raises TypeError for labels that cannot be compared, and ValueError for another length or for a column
     without a label (None or NaN).
     """
+    check_mask(groups=groups)
     given = align_columns(groups, labels, d, "groups")
     try:
         entries = np.asarray(given)

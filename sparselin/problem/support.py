@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin.validation import has_masked_entries
+
 DATA = ("dense", "sparse", "float32", "Gram", "operator", "complex", "compressed")
 OPTIONS = ("intercept", "standardize", "weights", "forced", "positive", "tol")
 
@@ -105,7 +107,7 @@ def only_real(data: str, name: str) -> ValueError:
 def is_complex(value: Any) -> bool:
     """Return whether an array, a sparse matrix, an operator or a list holds complex numbers."""
     dtype = getattr(value, "dtype", None)
-    if dtype is None and isinstance(value, (list, tuple)):
+    if dtype is None and isinstance(value, (list, tuple)) and not has_masked_entries(value):
         try:
             dtype = np.asarray(value).dtype
         except ValueError:  # rows of different lengths, which are refused later

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, result
 from sparselin.results.display import Cells, Column, Table, list_names, plural
+from sparselin.validation import check_mask
 
 
 @result
@@ -77,6 +78,7 @@ class BatchSelection(Named):
         """
         from scipy.sparse import issparse
 
+        check_mask(D=D)
         D = D if issparse(D) else np.asarray(D)
         if D.ndim != 2 or D.shape[1] != self.n_features:
             raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")

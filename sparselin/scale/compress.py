@@ -85,7 +85,8 @@ def compress(
         The same chunks on the same machine give the same bits.
     checkpoint, every : a file to which the state of the pass is saved each time `every` further chunks have
         been read, and when the pass ends, even by Ctrl-C. If the file exists, the pass resumes from it and
-        gives the same bits.
+        gives the same bits. A checkpoint of other data is refused: unless the source is a Parquet file or a
+        memmap that has not changed since, the chunks that were read before are read again and compared.
     progress : a function that is called with a `Progress` after each chunk.
 
     Returns
@@ -95,10 +96,12 @@ def compress(
     Raises
     ------
     BadChunk : a chunk has NaN or infinity, or negative or non-finite weights; or its number of columns, names
-        or dtypes differ from the first chunk; or it cannot be read; or a category has too many levels.
+        or dtypes differ from the first chunk; or it has masked entries; or it cannot be read; or a category
+        has too many levels.
         BadChunk is a ValueError. Its message names the chunk, and its method `problem()` returns the problem
         of the chunks before.
-    TypeError, ValueError, FileNotFoundError : bad arguments; no rows; the checkpoint of another pass.
+    TypeError, ValueError, FileNotFoundError : bad arguments; no rows; the checkpoint of another pass, or of
+        other data; with checkpoint, levels of a category that are neither strings nor numbers.
     MemoryError : 3 factors and 4 chunks of 1024 rows exceed the memory of this machine.
     ModuleNotFoundError : the package of the source is not installed.
 

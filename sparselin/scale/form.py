@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.validation import Columns, FloatArray, Names, check_indices
+from sparselin.validation import Columns, FloatArray, Names, check_indices, has_masked_entries
 
 _MISSING = "has missing entries in a column of categories: fill them in, or drop their rows"
 _NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "union", "dense_union", "sparse_union")
@@ -89,6 +89,8 @@ def chunk_of(raw: Any) -> Chunk:
             raise BadChunkData(f"must have strings as column names; got {labels[:3]}…")
         series = [raw[label] for label in labels] if len(set(labels)) == len(labels) else []
         return _table(tuple(labels), series)
+    if has_masked_entries(raw):
+        raise BadChunkData("has masked entries: fill them, or drop their rows")
     array = np.asarray(raw)
     if array.ndim != 2:
         raise BadChunkData(f"must be a matrix (rows, columns); got an array of shape {array.shape}")
@@ -98,6 +100,8 @@ def chunk_of(raw: Any) -> Chunk:
 
 
 def _vector(values: Any, name: str, rows: int) -> FloatArray:
+    if has_masked_entries(values):
+        raise BadChunkData(f"has masked entries in {name}: fill them, or drop their rows")
     vector = np.asarray(values)
     if vector.shape != (rows,) or vector.dtype.kind not in "biuf":
         raise BadChunkData(f"must have {rows} real numbers as {name}; got {vector.shape}, {vector.dtype}")
@@ -120,6 +124,8 @@ def _column(values: Any) -> Any:
     """Return a numeric column as an array (p,), with NaN where entries are missing; others as `Codes`."""
     if hasattr(values, "dictionary_encode"):  # Arrow
         return _arrow(values)
+    if not isinstance(values, np.ma.MaskedArray) and has_masked_entries(values):
+        raise BadChunkData("has masked entries: fill them, or drop their rows")
     if isinstance(values, np.ma.MaskedArray):  # DuckDB
         dtype, missing = (float, np.nan) if values.dtype.kind in "biuf" else (object, None)
         values = np.ma.filled(values.astype(dtype), missing)

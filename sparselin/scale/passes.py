@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sparselin.problem import Problem
-from sparselin.scale.checkpoint import Saved, load, save
+from sparselin.scale.checkpoint import Digests, Saved, digest_of, load, other_data, save
 from sparselin.scale.form import BadChunkData, Chunk, Codes, Form, TooManyLevels, chunk_of
 from sparselin.scale.partial import Partial, absorb, empty_partial, skip
 from sparselin.scale.record import BadChunk, Progress, finish
@@ -41,27 +41,41 @@ def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options
     chunks = source.chunks(0)
     first, number, skipped = _first(chunks, options.skips)
     form = form_of_first(first.content)
-    partial = empty_partial(form)
+    chain = _Chain(form, options, source.identity, source.rows, Saved(number, [], stamp=source.stamp))
     for i, why in enumerate(skipped):
-        partial = skip(partial, i, why)
+        chain.partial = skip(chain.partial, i, why)
+    saved = None
     if options.checkpoint is not None and options.checkpoint.exists():
         saved = load(options.checkpoint, form, source.identity)
-        partial, number = saved.parts[0][1], saved.chunks
-        chunks = source.chunks(number)
+    if saved is not None and source.stamp == saved.stamp is not None and _begins(saved, first, number, form):
+        chunks, again = source.chunks(saved.chunks), saved.chunks
     else:
-        chunks = itertools.chain(iter([first]), chunks)  # an exhausted list iterator keeps no chunk alive
+        chunks, again = itertools.chain(iter([first]), chunks), number  # an exhausted iterator keeps no chunk
     del first
-    chain = _Chain(form, options, source.identity, source.rows, number)
-    chain.partial = partial
-    return chain.run(read_ahead(chunks) if source.read_ahead else chunks)
+    chunks = read_ahead(chunks) if source.read_ahead else chunks
+    if saved is not None:
+        chain.resume(saved, again, chunks)
+    return chain.run(chunks)
+
+
+def _begins(saved: Saved, first: RawChunk, number: int, form: Form) -> bool:
+    """Return whether chunk `number`, the first one that can be used, is the first one of the checkpoint."""
+    if number in saved.skipped:
+        return True
+    try:
+        form.check(first.content)
+    except BadChunkData:
+        return False
+    return digest_of(first.content, form) == saved.trace.first
 
 
 class Pass(abc.ABC):
     """A pass over chunks: it counts the chunks and bytes read, writes the checkpoint and reports progress."""
 
-    def __init__(self, form: Form, options: Options, identity: str, total: int | None, number: int) -> None:
+    def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
         self.form, self.options, self.identity, self.total = form, options, identity, total
-        self.number = self.saved = number
+        self.number = self.saved = saved.chunks
+        self.trace, self.stamp = saved.trace, saved.stamp
         self.bytes, self.started = 0, time.perf_counter()
 
     @abc.abstractmethod
@@ -98,7 +112,8 @@ class Pass(abc.ABC):
     def save(self) -> None:
         """Write the checkpoint, if there is one and it is not up to date."""
         if self.options.checkpoint is not None and self.number > self.saved:
-            save(self.options.checkpoint, Saved(self.number, self.snapshot()), self.form, self.identity)
+            saved = Saved(self.number, self.snapshot(), self.trace, self.stamp)
+            save(self.options.checkpoint, saved, self.form, self.identity)
             self.saved = self.number
 
     def bad(self, where: str, why: str) -> BadChunk:
@@ -110,7 +125,42 @@ class Pass(abc.ABC):
 class _Chain(Pass):
     """A pass without a tree of merges: the rows of each chunk are added to the same factor."""
 
-    partial: Partial
+    def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
+        super().__init__(form, options, identity, total, saved)
+        self.partial = empty_partial(form)
+        # SHA-256 runs without the GIL, in the time in which a chunk is factored
+        self.digests = None if options.checkpoint is None else ThreadPoolExecutor(1, "sparselin-digest")
+
+    def resume(self, saved: Saved, number: int, chunks: Iterator[Any]) -> None:
+        """Begin with the state of a checkpoint; compare the chunks from `number` on to its last with it.
+
+        Raises ValueError if they are not the chunks that were read when the checkpoint was written.
+        """
+        path, (_, partial) = self.options.checkpoint, saved.parts[0]
+        if early := set(range(min(number, self.number))) - saved.skipped:
+            raise other_data(path, f"chunk {min(early)} cannot be used now, and was used before")
+        trace, rows = Digests(), 0
+        for i in range(number, saved.chunks):
+            try:
+                raw = next(chunks, None)
+            except Exception as error:  # the source may raise anything
+                raise BadChunk(i, "", f"cannot be read: {type(error).__name__}: {error}") from error
+            if raw is None:
+                raise other_data(path, f"the source has {i} chunks, and {saved.chunks} were read")
+            if i in saved.skipped:
+                continue
+            try:
+                chunk = _convert(raw)
+                self.form.check(chunk)
+            except BadChunkData as error:
+                raise other_data(path, f"chunk {i}, which was used before, {error}") from None
+            trace, rows = trace.after(digest_of(chunk, self.form)), rows + chunk.rows
+            if trace.first != saved.trace.first:
+                raise other_data(path, f"chunk {i} is not the one that was read")
+            del raw, chunk
+        if number < saved.chunks and (trace, rows) != (saved.trace, saved.rows):
+            raise other_data(path, f"the chunks {number} to {saved.chunks - 1} are not those that were read")
+        self.partial, self.trace, self.number, self.saved = partial, saved.trace, saved.chunks, saved.chunks
 
     def read(self, chunks: Iterator[Any]) -> None:
         while True:
@@ -132,9 +182,12 @@ class _Chain(Pass):
 
     def _absorb(self, raw: RawChunk) -> None:
         """Add the rows of the next chunk to the factor, or skip it; raise BadChunk if it cannot be used."""
+        trace = self.trace
         try:
             chunk = _convert(raw)
+            digest = None if self.digests is None else self.digests.submit(digest_of, chunk, self.form)
             partial = absorb(self.partial, chunk, self.number, self.form)
+            trace = trace if digest is None else trace.after(digest.result())
             self.bytes += chunk_bytes(chunk)
         except BadChunkData as error:
             if not self.options.skips:
@@ -142,7 +195,8 @@ class _Chain(Pass):
             partial = skip(self.partial, self.number, _with_place(raw.where, str(error)))
         except TooManyLevels as error:
             raise self.bad(raw.where, f"cannot be used: {error}") from None
-        self.partial, self.number = partial, self.number + 1  # both, or neither if Ctrl-C comes before
+        # all, or none if Ctrl-C comes before
+        self.partial, self.trace, self.number = partial, trace, self.number + 1
 
 
 def _convert(raw: RawChunk) -> Chunk:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.problem.memory import available
+from sparselin.scale.checkpoint import stamp_of_file, stamp_of_map, whole_map
 from sparselin.scale.factor import BLOCK
 from sparselin.validation import needs
 
@@ -40,12 +41,14 @@ class Source(NamedTuple):
     rows : the number of rows, or None if unknown.
     read_ahead : whether a thread may read the next chunk while the current one is used.
     identity : a description of the source; a checkpoint is used only for a source with the same description.
+    stamp : the stamp of the file when it was opened, or None (`sparselin.scale.checkpoint`).
     """
 
     chunks: Callable[[int], Iterator[RawChunk]]
     rows: int | None
     read_ahead: bool
     identity: str
+    stamp: list[Any] | None = None
 
 
 class ReadOptions(NamedTuple):
@@ -116,15 +119,21 @@ def _array(array: Any, reading: ReadOptions) -> Source:
             try:
                 if ends is not None and os.path.getsize(array.filename) < ends:
                     raise OSError(f"{array.filename} was truncated")
-                raw = np.array(array[a : a + p])
+                raw = _copy(array[a : a + p])
             except (OSError, ValueError, RuntimeError) as error:
                 yield RawChunk(where, Failure(f"cannot be read: {error}"))
                 continue
-            vectors = [np.array(v[a : a + p]) for v in reading.vectors if v is not None]
+            vectors = [_copy(v[a : a + p]) for v in reading.vectors if v is not None]
             yield RawChunk(where, (raw, *vectors) if vectors else raw)
             del raw, vectors
 
-    return Source(chunks, n, True, f"array {array.shape} {array.dtype} by {p}")
+    stamp = stamp_of_map(array, reading.vectors)
+    return Source(chunks, n, True, f"array {array.shape} {array.dtype} by {p}", stamp)
+
+
+def _copy(rows: Any) -> Any:
+    """Return a copy of rows of an array, with their mask if they have one."""
+    return rows.copy() if isinstance(rows, np.ma.MaskedArray) else np.array(rows)
 
 
 def _end_of_file(array: Any) -> int | None:
@@ -135,9 +144,7 @@ def _end_of_file(array: Any) -> int | None:
     """
     if not isinstance(array, np.memmap) or not isinstance(array.filename, (str, os.PathLike)):
         return None
-    whole = array
-    while isinstance(whole.base, np.memmap):
-        whole = whole.base
+    whole = whole_map(array)
     return int(whole.offset + whole.nbytes)
 
 
@@ -181,7 +188,9 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
     With pre_buffer=False and a small buffer PyArrow reads a column of a row group as a stream. By default it
     reads the whole column first, which may take several GiB (https://github.com/pola-rs/polars/issues/25307).
     """
-    file = source if hasattr(source, "iter_batches") else file_of(source)
+    opened = hasattr(source, "iter_batches")
+    stamp = None if opened or not os.path.exists(source) else stamp_of_file(source)  # before it is opened
+    file = source if opened else file_of(source)
     names = reading.columns or list(file.schema_arrow.names)
     missing = [name for name in names if name not in file.schema_arrow.names]
     if missing:
@@ -199,7 +208,7 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
                 yield from _group(file, g, names, p, range(max(0, start - first), count))
             first += count
 
-    return Source(chunks, sum(groups), True, f"Parquet {groups} by {p} {names}")
+    return Source(chunks, sum(groups), True, f"Parquet {groups} by {p} {names}", stamp)
 
 
 def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Iterator[RawChunk]:

@@ -17,17 +17,19 @@ import itertools
 import math
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparselin.problem import Problem
-from sparselin.scale.checkpoint import Saved, load
+from sparselin.scale.checkpoint import Digests, Saved, digest_of, load, other_data
 from sparselin.scale.form import BadChunkData, Form, TooManyLevels, chunk_of
 from sparselin.scale.partial import Partial, Slot, absorb, empty_partial, join_slots, merge, skip
 from sparselin.scale.passes import Options, Pass, chunk_bytes
+from sparselin.scale.record import BadChunk
 from sparselin.scale.sources import ReadOptions
+from sparselin.validation import has_masked_entries
 
 _LEAVES_PER_THREAD = 3  # leaves that are submitted for each thread of the workers
 _LEAVES_PER_LOOKUP = 16  # leaves after which the list of workers is updated
@@ -37,11 +39,13 @@ class Leaf(NamedTuple):
     """A leaf of the tree of merges: the state of one chunk and its size in bytes.
 
     why : the reason if the chunk is unusable, else None.
+    digest : the digest of the chunk, if it was wanted (`sparselin.scale.checkpoint`).
     """
 
     partial: Partial
     bytes: int
     why: str | None = None
+    digest: str = ""
 
 
 def summarize(leaf: Leaf) -> Leaf:
@@ -49,13 +53,25 @@ def summarize(leaf: Leaf) -> Leaf:
     return leaf._replace(partial=dataclasses.replace(leaf.partial, R=np.zeros((0, 0)), held=None))
 
 
-def read_leaf(raw: Any, vectors: tuple[Any, ...], number: int, form: Form) -> Leaf:
-    """Return the leaf of chunk `number`; `raw` is a frame, an array, or the list of its blocks of columns."""
+def read_leaf(
+    raw: Any, vectors: tuple[Any, ...], number: int, form: Form, traced: bool = False, again: bool = False
+) -> Leaf:
+    """Return the leaf of chunk `number`.
+
+    raw : a frame, an array, or the list of its blocks of columns.
+    traced : whether to compute the digest of the chunk.
+    again : whether the chunk is only compared with a checkpoint. Then its rows are counted and not factored.
+    """
     try:
         if isinstance(raw, list):
-            raw = raw[0] if len(raw) == 1 else np.hstack(raw)
+            join = np.ma.hstack if has_masked_entries(raw) else np.hstack
+            raw = raw[0] if len(raw) == 1 else join(raw)
         chunk = chunk_of((raw, *vectors) if vectors else raw)
-        return Leaf(absorb(empty_partial(form), chunk, number, form), chunk_bytes(chunk))
+        form.check(chunk)
+        digest = digest_of(chunk, form) if traced or again else ""
+        if again:
+            return Leaf(dataclasses.replace(empty_partial(form), rows=chunk.rows), 0, None, digest)
+        return Leaf(absorb(empty_partial(form), chunk, number, form), chunk_bytes(chunk), None, digest)
     except BadChunkData as error:
         return Leaf(skip(empty_partial(form), number, str(error)), 0, str(error))
 
@@ -78,8 +94,10 @@ def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, rea
     identity = f"{type(source).__name__} of {len(leaves)} chunks of {rows if rows is not None else '?'} rows"
     saved = Saved(0, [])
     if options.checkpoint is not None and options.checkpoint.exists():
-        saved = load(options.checkpoint, form, identity)
-    return _Tree(form, options, identity, rows, saved).run(leaves)
+        saved = load(options.checkpoint, form, identity, tree=True)
+    tree = _Tree(form, options, identity, rows, saved)
+    tree.compare(saved, leaves)
+    return tree.run(leaves)
 
 
 class _Tree(Pass):
@@ -90,7 +108,7 @@ class _Tree(Pass):
     """
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
-        super().__init__(form, options, identity, total, saved.chunks)
+        super().__init__(form, options, identity, total, saved)
         self.executor = _executor()
         self.parts: list[tuple[int, Any]] = list(saved.parts)
         self.rows = sum(p.rows + p.held_rows for _, p in saved.parts)
@@ -98,18 +116,40 @@ class _Tree(Pass):
         for _, partial in saved.parts:
             self.slots = join_slots(self.slots, partial.slots, form)
 
+    def compare(self, saved: Saved, chunks: list[Any]) -> None:
+        """Read the chunks of a checkpoint again; ValueError if they are not those that were read before."""
+        path, trace, rows = self.options.checkpoint, Digests(), 0
+        used = [(i, chunk) for i, chunk in enumerate(chunks[: saved.chunks]) if i not in saved.skipped]
+        for i, future in self._leaves(used, again=True):
+            try:
+                leaf, _ = self.executor.summary(future)
+            except Exception as error:  # of the task that makes the chunk
+                raise BadChunk(i, "", f"cannot be read: {type(error).__name__}: {error}") from error
+            if leaf.why is not None:
+                raise other_data(path, f"chunk {i}, which was used before, {leaf.why}")
+            trace, rows = trace.after(leaf.digest), rows + leaf.partial.rows
+            if trace.first != saved.trace.first:
+                raise other_data(path, f"chunk {i} is not the one that was read")
+        if (trace, rows) != (saved.trace, saved.rows):
+            raise other_data(path, f"the first {saved.chunks} chunks are not those that were read")
+
     def read(self, chunks: list[Any]) -> None:
+        for _, future in self._leaves(enumerate(chunks[self.number :], self.number)):
+            self._absorb(future)
+            self.report(self.rows)
+
+    def _leaves(self, chunks: Iterable[tuple[int, Any]], again: bool = False) -> Iterator[tuple[int, Any]]:
+        """Yield (number, leaf to come) in order; a few leaves ahead are being read meanwhile."""
         waiting: deque[Any] = deque()
-        rest = iter(enumerate(chunks[self.number :], self.number))
-        window = _LEAVES_PER_THREAD * self.executor.threads()
+        rest, window = iter(chunks), _LEAVES_PER_THREAD * self.executor.threads()
+        how = (self.form, self.options.checkpoint is not None, again)
         while True:
             for number, delayed in itertools.islice(rest, window - len(waiting)):
-                waiting.append(self.executor.leaf(delayed, number, self.form))
+                waiting.append((number, self.executor.leaf(delayed, number, *how)))
             if not waiting:
                 return
-            self._absorb(waiting[0])
+            yield waiting[0]
             waiting.popleft()
-            self.report(self.rows)
 
     def _absorb(self, future: Any) -> None:
         try:
@@ -124,6 +164,7 @@ class _Tree(Pass):
         if summary.why is not None and not self.options.skips:
             raise self.bad("", summary.why)
         self._push(leaf)
+        self.trace = self.trace.after(summary.digest) if summary.digest else self.trace
         self.number, self.bytes = self.number + 1, self.bytes + summary.bytes
         self.rows += summary.partial.rows + summary.partial.held_rows
 
@@ -155,15 +196,15 @@ class _LocalExecutor:
     def threads(self) -> int:
         return 1
 
-    def leaf(self, delayed: Any, number: int, form: Form) -> Any:
-        return delayed, number, form
+    def leaf(self, delayed: Any, number: int, *how: Any) -> Any:
+        return delayed, number, how
 
     def summary(self, waiting: Any) -> tuple[Leaf, Any]:
-        delayed, number, form = waiting
+        delayed, number, how = waiting
         import dask
 
         raw, vectors = dask.compute(*delayed)
-        leaf = read_leaf(raw, vectors, number, form)
+        leaf = read_leaf(raw, vectors, number, *how)
         return summarize(leaf), leaf.partial
 
     merge = staticmethod(merge_parts)
@@ -184,7 +225,7 @@ class _DistributedExecutor:
     def threads(self) -> int:
         return max(1, sum(map(int, self.client.nthreads().values())))
 
-    def leaf(self, delayed: Any, number: int, form: Form) -> Any:
+    def leaf(self, delayed: Any, number: int, *how: Any) -> Any:
         import dask
 
         if number % _LEAVES_PER_LOOKUP == 0 or not self.addresses:
@@ -192,7 +233,7 @@ class _DistributedExecutor:
         where: dict[str, Any] = {}
         if self.addresses:
             where = {"workers": [self.addresses[number % len(self.addresses)]], "allow_other_workers": True}
-        future = self.client.compute(dask.delayed(read_leaf, pure=False)(*delayed, number, form), **where)
+        future = self.client.compute(dask.delayed(read_leaf, pure=False)(*delayed, number, *how), **where)
         return future, self.client.submit(summarize, future, pure=False)
 
     def summary(self, waiting: Any) -> tuple[Leaf, Any]:

@@ -111,8 +111,7 @@ def prepare(
     n, d = Z.shape
     wanted = validation.check_count(k, "k", 1, d, f": X has {d} columns")
     validation.check_same_rows(X, y, "y")
-    if np.ma.is_masked(y):
-        raise ValueError("y must have no masked entries; fill them or drop their rows first")
+    validation.check_mask(y=y)
     y = np.asarray(y)
     if y.shape[:1] != (n,) or y.ndim > 2 or y.size == 0:
         raise ValueError(f"y must have an entry, or a row, for each of the {n} rows of X; got {y.shape}")
