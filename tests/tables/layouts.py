@@ -145,7 +145,7 @@ def layouts():
         "a remark between rows",
         "flats",
         options="--skip 7",
-        refused="line 7 has 1 fields, but the first line has 4",
+        refused="line 7 has 1 field, but the first line has 4",
     )
     add(
         "ragged_twice.csv",

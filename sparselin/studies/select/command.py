@@ -57,7 +57,11 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     help="Columns to select first, in this order. Put a name that contains a comma in double quotes.",
 )
 @_names_option("--drop", help="Columns to leave out, in the same form.")
-@_names_option("--numbers", help="Columns to use as numbers, even if they look like identifiers.")
+@_names_option(
+    "--numbers",
+    help="Columns to use as numbers, even if they look like identifiers. Currencies and units are removed, "
+    "and texts that are no numbers count as missing.",
+)
 @_names_option(
     "--categories",
     help="Columns to use as categories, such as codes or texts of which few repeat. In a column with one "
@@ -154,8 +158,9 @@ def select(
 ) -> None:
     """Select the features of a TABLE that explain one of its columns.
 
-    TABLE is a .csv whose first line names the columns, an .xlsx or a .parquet. A .csv may use semicolons or
-    tabs instead of commas, may have an encoding other than UTF-8, and may be compressed (.csv.gz). Texts
+    TABLE is a .csv, .tsv or .txt with the names of the columns, an .xlsx or a .parquet. A text may use
+    semicolons, tabs, bars or blanks instead of commas, decimal commas, an encoding other than UTF-8, and may
+    be compressed (.csv.gz); titles and comments above the names are left out. Texts
     become categories, dates and identifiers are left out, and gaps are filled or their rows dropped. The
     command says what it did with each column, and names values that look like codes of missing ones.
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from sparselin.results.display import plural
 from sparselin.studies.common.tables.base import BadTable, ReadingOptions, short, some
 from sparselin.studies.common.tables.numerals import is_number
 
@@ -17,7 +18,7 @@ _TAIL = 30  # the largest number of rows of a footer
 _RANGES = 40  # the largest number of ranges of lines in a proposed option
 # the names that pandas gives to an index of rows: in a .csv, in a .csv that it has read before
 _INDEX = ("", "Unnamed: 0")
-_CALLED = "the columns are then called column 1, column 2, …"
+_CALLED = "the columns are then called column 1, column 2 and so on"
 _COMMENT = re.compile(r"\s*(#(?!(N/A|NV|DIV/0!))|%|//)")
 _TOTAL = re.compile(
     r"\s*(grand )?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|somme|total général|mean|average|"
@@ -342,11 +343,10 @@ def _error_of_widths(rows: Sequence[TableRow], head: Head) -> BadTable:
     """Return the error that rows have another number of cells than the names."""
     row = rows[0]
     names = len(head.names) or head.width
-    words = f"line {row.line} has {len(row.cells)} fields, but the first line has {names}"
+    fields = plural(len(row.cells), "field")
+    words = f"line {row.line} has {fields}, but the first line has {names}"
     if head.line > 1:
-        words = (
-            f"line {row.line} has {len(row.cells)} fields, but line {head.line} with the names has {names}"
-        )
+        words = f"line {row.line} has {fields}, but line {head.line} with the names has {names}"
     if len(rows) > 1:
         words += f"; so have {len(rows) - 1:,} other lines"
     lines = ranges([row.line for row in rows])
