@@ -1,6 +1,7 @@
 """`sparselin verify`: it passes on what is right, and catches each planted defect."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sparselin.studies.verification.run import (
     verify_design,
     verify_one,
 )
-from sparselin.verification.checks import Methods, bracket
+from sparselin.verification.checks import Methods, bracket, missing_from_active
 from sparselin.verification.projected_design import Agreement, ProjectedDesign
 
 SETTINGS = VerificationSettings(steps=4, reach_every=10**9, audit_every=10**9)
@@ -285,3 +286,14 @@ def test_window_ratios_are_where_the_support_changes():
     for t, ratio in enumerate(sl.window_ratios(X, y, 4)):
         knots = sl.lasso_path(X, y, unpenalized=support[:t], max_steps=2).knots
         assert ratio == pytest.approx(knots[1] / knots[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("exponent", [10, 30, 40])
+def test_a_feature_that_is_missing_from_the_active_set_is_found_at_every_length(exponent):
+    b = 2.0**exponent
+    X = np.array([[1 - b, 1, 1], [b, 0, 0]])
+    true = sl.first_entry(X, np.ones(2))
+    v = np.array([1 / b, 2 - 1 / b, 0])  # the copy may take all or nothing of the 2 − 1/b
+    false = dataclasses.replace(true, active=(0, 1), direction=v)
+    step = types.SimpleNamespace(entry=false, Z=X, lengths=np.linalg.norm(X, axis=0))
+    assert missing_from_active(step) == [2]

@@ -213,8 +213,9 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
 def missing_from_active(step: ProjectedDesign) -> list[int]:
     """Return the features i ∈ T∖A(S) that are positive in some solution; there should be none.
 
-    T are the tied features. For each i a linear program computes max v_i over v ≥ 0 with Zv = u, as in
-    `check_entry`.
+    T are the tied features. For each i a linear program computes max v_i‖z_i‖/‖u‖ over v ≥ 0 with Zv = u, as
+    in `check_entry`. These numbers do not depend on the lengths of the columns. The solver knows them to
+    about 1e-7, so only those above 1e-5 count.
     """
     from scipy.optimize import linprog
 
@@ -224,8 +225,8 @@ def missing_from_active(step: ProjectedDesign) -> list[int]:
     u = Z @ v
     tight = np.flatnonzero((v == 0) & (np.abs(Z.T @ u - 1) < 1e-9))
     basis = orthonormal_basis(Z)
-    Z, unit = basis.T @ Z / step.lengths.max(), step.lengths.max() * v.max()
-    largest = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=basis.T @ u / unit) for i in tight]
+    Z, goal = basis.T @ (Z / np.linalg.norm(Z, axis=0)), basis.T @ u / np.linalg.norm(u)
+    largest = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=goal) for i in tight]
     return [int(T[i]) for i, lp in zip(tight, largest, strict=True) if lp.status == 0 and lp.fun < -1e-5]
 
 
