@@ -107,3 +107,24 @@ OTHERS = [
 def test_other_data_and_other_paths_are_refused(data, path, message):
     with pytest.raises((TypeError, ValueError), match=message):
         sl.leave_one_out(*data[:2], path, sample_weight=data[2] if data[2:] else None)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_rows_of_weight_zero_are_as_if_removed_and_the_unit_of_weights_is_free(options):
+    w = np.random.default_rng(3).uniform(0.5, 2, 24)
+    places = [0, 5, 5, 24]
+    longer, gone = (
+        (np.insert(X, places, 40.0, axis=0), np.insert(y, places, -90.0)),
+        np.insert(w, places, 0.0),
+    )
+    found = sl.leave_one_out(X, y, sl.omp(X, y, 5, sample_weight=w, **options), sample_weight=w)
+    same = sl.leave_one_out(*longer, sl.omp(*longer, 5, sample_weight=gone, **options), sample_weight=gone)
+    unit = sl.leave_one_out(X, y, sl.omp(X, y, 5, sample_weight=4 * w, **options), sample_weight=4 * w)
+    data = {key: value for key, value in options.items() if key != "forced"}
+    whole, part = sl.Problem(*longer, sample_weight=gone, **data), sl.Problem(X, y, sample_weight=w, **data)
+    forced = options.get("forced", ())
+    of_whole, of_part = (sl.leave_one_out(p, None, sl.omp(p, 5, forced=forced)) for p in (whole, part))
+    for other, expected in ((same, found), (unit, found), (of_whole, of_part)):
+        for name in ("error", "corrected", "r2"):
+            np.testing.assert_allclose(getattr(other, name), getattr(expected, name), rtol=1e-9)
+        assert (other.best, other.best_corrected) == (expected.best, expected.best_corrected)

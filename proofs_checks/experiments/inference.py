@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
     @property
     def approximate(self) -> bool:
-        """True if nothing is exact, because the noise is not Gaussian or σ is estimated."""
+        """True for noise that is not Gaussian, and for σ estimated, whose few designs have one small test by chance."""
         return self.heavy or self.sigma == "full"
 
 

@@ -161,4 +161,4 @@ def warn_of_a_mean(
     rest = math.sqrt(max(0.0, float(left @ left) - part**2) / free)
     if rest > 0 and 2 * stdtr(free, -abs(part) / rest) < _ABSENT:
         words = f"y has a mean that the columns do not explain, so μ is not in their span. {consequence}"
-        warnings.warn(words, UserWarning, stacklevel=4)
+        warnings.warn(words, UserWarning, stacklevel=5)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import coarseness
 from sparselin.results import FloatArray, LeaveOneOut, SelectionPath
 
@@ -62,10 +63,10 @@ def leave_one_out(
     X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
         place of both. Rows are needed, so neither a Gram problem, nor a compressed problem, nor a
         LinearOperator is accepted. The intercept is taken from the path, or from the `Problem`. A `Problem`
-        with weights but without an intercept does not keep Σ w_i, so n replaces it; pass X, y and
-        `sample_weight` instead.
+        with weights but without an intercept does not keep Σ w_i, so the number n of rows with a positive
+        weight replaces it; pass X, y and `sample_weight` instead.
     path : a `SelectionPath`, for example of `omp`, `ols` or `sequential_lasso`.
-    sample_weight : the weights with which the path was computed.
+    sample_weight : the weights with which the path was computed. Their unit does not matter.
 
     Returns
     -------
@@ -96,7 +97,13 @@ def leave_one_out(
     if A is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     y, m, d = problem.double_y, A.shape[1] - len(path), len(path) + 1
-    weight = A[:, 0] ** 2 if m else np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+    if m:
+        weight = A[:, 0] ** 2
+    elif sample_weight is not None:
+        weight = np.asarray(sample_weight, np.float64)
+    else:
+        weight = np.zeros(len(y))
+        weight[rows_with_weight(problem, X, None)] = 1.0
     # a problem has at least one column
     qr = ThinQR(Problem(A if A.shape[1] else y[:, None], y), unit=problem.length_unit)
     error, p, coarse = np.zeros(d), np.zeros(d, np.intp), coarseness(path.coef_path, problem.eps)

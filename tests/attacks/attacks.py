@@ -6,7 +6,7 @@ import numpy as np
 
 import sparselin
 
-from . import flow, gram, options, paths, subsets
+from . import flow, gram, inference, options, paths, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -37,6 +37,9 @@ ATTACKS = {
     "guarantee_bounds": ("set", subsets.guarantee_bounds),
     "regularized_bounds": ("set", subsets.regularized_bounds),
     "certify": ("set", subsets.certify),
+    "inference": ("set", inference.inference),
+    "knockoffs": ("set", inference.knockoffs),
+    "leave_one_out": ("set", inference.leave_one_out),
 }
 # Attacks that have a row with the data and options of `problem.support`, too, a quarter in float32.
 STEPS = ("omp", "ols", "sequential_lasso", "sequential_lasso_omp", "first_entry", "lambda_star", "batch_omp")
