@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
     @property
     def approximate(self) -> bool:
-        """True for noise that is not Gaussian, and for σ estimated, whose few designs have one small test by chance."""
+        """True for noise that is not Gaussian, and for σ estimated, where a test is small by chance."""
         return self.heavy or self.sigma == "full"
 
 

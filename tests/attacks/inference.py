@@ -16,8 +16,8 @@ from .paths import asked
 from .run import UNDECIDED, Crash, call, claim
 
 EPS = float(np.finfo(np.float64).eps)
-# Beside an end of the truncation, relative to its distance from the estimate, decisions are made again.
-BESIDE = 1e-6
+# Picks are made again at this relative distance from an end of the truncation.
+NEXT_TO = 1e-6
 # Errors by which inference and knockoffs say that they cannot tell; other errors are crashes.
 REFUSALS = ("tie", "dependent", "undecided", "fits y exactly", "cannot be estimated", "must be positive")
 FEW = ("k must be in", "must have at least", "ended by itself", "not computed from", "float range")
@@ -60,7 +60,7 @@ def inference(sl, case):
             for end in (low, high):
                 if not math.isfinite(end) or end == 0:
                     continue
-                step = Fraction(end * (1 - BESIDE if same else 1 + BESIDE) * unit)
+                step = Fraction(end * (1 - NEXT_TO if same else 1 + NEXT_TO) * unit)
                 moved = [Fraction(b) + step * v for b, v in zip(y.tolist(), eta, strict=True)]
                 got = picks(X, moved, S, signs, by_length)
                 words = f"{'inside the inner' if same else 'outside the outer'} end {end} of row {row}"
