@@ -12,7 +12,7 @@ from selected import run
 
 import sparselin as sl
 from sparselin.studies.common import tables
-from sparselin.studies.common.tables.numerals import COMMA, POINT, readings_of
+from sparselin.studies.common.table_numerals import COMMA, POINT, readings_of
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("no_pictures")

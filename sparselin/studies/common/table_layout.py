@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sparselin.results.display import plural
-from sparselin.studies.common.tables.base import BadTable, ReadingOptions, short, some
-from sparselin.studies.common.tables.numerals import is_number
+from sparselin.studies.common.table_base import BadTable, ReadingOptions, short, some
+from sparselin.studies.common.table_numerals import is_number
 
 HEAD = 100  # the rows from which the layout is found
 _TAIL = 30  # the largest number of rows of a footer

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import FloatArray
-from sparselin.studies.common.tables import layout
-from sparselin.studies.common.tables.base import (
-    BadTable,
-    DataTable,
-    ReadingNotes,
-    ReadingOptions,
-    columns_of,
-    short,
-    some,
-)
-from sparselin.studies.common.tables.layout import Body, Head, Names, TableRow
-from sparselin.studies.common.tables.numerals import (
+from sparselin.studies.common import table_layout as layout
+from sparselin.studies.common.table_base import BadTable as BadTable
+from sparselin.studies.common.table_base import DataTable as DataTable
+from sparselin.studies.common.table_base import ReadingNotes as ReadingNotes
+from sparselin.studies.common.table_base import ReadingOptions as ReadingOptions
+from sparselin.studies.common.table_base import columns_of as columns_of
+from sparselin.studies.common.table_base import positions as positions
+from sparselin.studies.common.table_base import short as short
+from sparselin.studies.common.table_base import some as some
+from sparselin.studies.common.table_base import split as split
+from sparselin.studies.common.table_layout import Body, Head, Names, TableRow
+from sparselin.studies.common.table_numerals import (
     COMMA,
     ERRORS,
     PANDAS_MISSING,
@@ -32,7 +32,8 @@ from sparselin.studies.common.tables.numerals import (
     readings_of,
     settle,
 )
-from sparselin.studies.common.tables.text import Signs, check_text, find_separator, open_text, rows_of
+from sparselin.studies.common.table_numerals import is_number as is_number
+from sparselin.studies.common.table_text import Signs, check_text, find_separator, open_text, rows_of
 
 _LEVEL = "__index_level_"  # the names that pandas gives to an index of rows in a Parquet file
 _TEXTS, _PARQUET, _WORKBOOK = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".xlsx", ".xlsm")

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sparselin.studies.common.tables.base import BadTable, ReadingOptions, short, some
+from sparselin.studies.common.table_base import BadTable, ReadingOptions, short, some
 
 # the kinds of blanks: a plain one, those that do not break, and narrow ones
 _BLANK = "[ \u00a0\u2007\u2009\u202f]"

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from sparselin.studies.common.tables.base import BadTable, short
-from sparselin.studies.common.tables.layout import HEAD, TableRow
-from sparselin.studies.common.tables.numerals import COMMA, POINT, is_number, readings_of
+from sparselin.studies.common.table_base import BadTable, short
+from sparselin.studies.common.table_layout import HEAD, TableRow
+from sparselin.studies.common.table_numerals import COMMA, POINT, is_number, readings_of
 
 _SEPARATORS = (",", ";", "\t", "|", " ")
 WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}
