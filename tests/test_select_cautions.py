@@ -140,6 +140,22 @@ def test_codes_with_leading_zeros_have_no_slope(tmp_path):
         assert "Columns left out" not in run(tmp_path, frame, *WHOLE, "--k=1", option)[0]
 
 
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "gap"])
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+def test_codes_with_leading_zeros_are_seen_beside_gaps_and_in_workbooks(tmp_path, name, gap):
+    frame = numbers()
+    frame.insert(2, "place", np.random.default_rng(0).choice(ZIP, N))
+    if gap:
+        frame.loc[3, "place"] = None
+    if name == "t.xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(tmp_path / name, index=False)
+    else:
+        frame.to_csv(tmp_path / name, index=False)
+    output, _ = run(tmp_path, None, *WHOLE, "--k=2", "--missing=impute", name=name)
+    assert "place (4, " in output
+
+
 def test_numbers_with_the_name_of_a_code_are_named(tmp_path):
     frame = numbers()
     frame.insert(2, "store_id", np.arange(N) % 7)

@@ -72,7 +72,7 @@ class ReadingNotes:
     left_out : column ↦ the reason why it cannot be used, such as lists in the cells.
     missing : column of numbers ↦ texts in it that count as missing.
     unreadable : column ↦ texts that --numbers could not read, each with the rows that have it, from 1.
-    leading_zeros : columns of whole numbers in which a cell begins with a zero, as codes do: "00501".
+    leading_zeros : columns in which a whole number begins with a zero, as codes do: "00501".
     """
 
     path: Path

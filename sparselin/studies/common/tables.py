@@ -110,7 +110,7 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
     in_file, frame.columns = list(frame), list(names.names)
     places = [p for i, p in enumerate(names.places) if i != names.index_at]
     zeros = tuple(name for name, place in zip(names.names, places, strict=True) if place in signs.zeros)
-    notes = dataclasses.replace(notes, leading_zeros=tuple(n for n in zeros if frame[n].dtype.kind in "iu"))
+    notes = dataclasses.replace(notes, leading_zeros=zeros)
     table = DataTable(frame, notes, "read_csv", keywords, in_file)
     doubtful, votes, signed = {}, {}, signs.found
     for name, place in zip(names.names, places, strict=True):
@@ -187,6 +187,10 @@ def _notes(path: Path, head: Head, body: Body, names: Names, options: ReadingOpt
     )
 
 
+def _has_leading_zero(cell: Any) -> bool:
+    return isinstance(cell, str) and cell[:1] == "0" and len(cell) > 1 and cell.isdigit()
+
+
 def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     """Read a sheet of an Excel workbook: the first one with a table, or the one that is given."""
     sheets, first = _sheets(path)
@@ -194,10 +198,15 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     raw = call_pandas(path, "read_excel", {"sheet_name": sheet, "header": None, "dtype": object})
     cells = raw.astype(object).where(raw.notna(), "").to_numpy(object).tolist()
     rows = [TableRow(i, i + 1, line) for i, line in enumerate(cells)]
+    zeros: set[int] = set()  # the columns with a text such as "00501", which pandas reads as a number
+
+    def watch(cells: Sequence[Any]) -> None:
+        zeros.update(j for j, cell in enumerate(cells) if _has_leading_zero(cell))
+
     try:
         kept = [row for row in rows if not options.skips(row.line)]
         head = layout.find_head(kept[: layout.HEAD], options)
-        body = layout.read_body(rows, head, options, lambda cells: None)
+        body = layout.read_body(rows, head, options, watch)
         if not body.rows or head.width < 2:
             raise BadTable("must have a row of names, and a row for each row of X and y")
         names = layout.name_columns(head, body)
@@ -213,7 +222,9 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     frame = call_pandas(path, "read_excel", keywords)
     notes = _notes(path, head, body, names, options)
     in_file, frame.columns = list(frame), list(names.names)
-    notes = dataclasses.replace(notes, sheet=sheet, sheets=tuple(sheets))
+    places = [place for i, place in enumerate(names.places) if i != names.index_at]
+    coded = tuple(name for name, place in zip(names.names, places, strict=True) if place in zeros)
+    notes = dataclasses.replace(notes, sheet=sheet, sheets=tuple(sheets), leading_zeros=coded)
     return convert_texts(path, DataTable(frame, notes, "read_excel", keywords, in_file), {}, {}, options)
 
 

@@ -98,8 +98,8 @@ def assign(
 
     numbers, categories : columns whose use is given.
     forced : columns that must be used.
-    leading_zeros : columns of whole numbers in which a number is written with a leading zero, as codes are.
-        They are categories if each value fills _REPEATS cells on average, and otherwise left out.
+    leading_zeros : columns in which a number is written with a leading zero, as codes are. If all numbers are
+        whole, the column is a category if each value fills _REPEATS cells on average, else left out.
 
     Dates, identifiers, texts of which few repeat, columns of texts or with gaps that have one value only, and
     columns that are mostly empty are left out, with a reason. Texts that are all distinct are identifiers;
@@ -111,6 +111,7 @@ def assign(
     for name in texts:
         reasons[name] = "" if _is_truth(frame[name]) else _about_text(frame[name].dropna())
     codes = [name for name in leading_zeros if name in reasons and name not in {*numbers, *forced}]
+    codes = [name for name in codes if (frame[name].dropna() % 1 == 0).all()]
     for name in codes:
         values = frame[name].dropna()
         if reasons[name] != "dates" and _REPEATS * values.nunique() > len(values):
