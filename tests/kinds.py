@@ -105,7 +105,7 @@ RESULTS = {
     sl.SubsetsWithin: {
         "supports": WITNESS, "values": DOUBLE(0, 2), "limit": NUMBER(0, 2), "lower_bound": NUMBER(0, 2),
         "complete": EQUAL, "share": WITNESS, "y_square": NUMBER(0, 2), "status": EQUAL,
-        "n_features": EQUAL, "nodes": WORK, "names": WITNESS,
+        "n_features": EQUAL, "nodes": WORK, "names": WITNESS, "by_size": EQUAL,
     },
     sl.SwappedSubset: {
         **SUBSET, "rule": EQUAL, "removed": INDICES, "inserted": INDICES, "residuals": DOUBLE(0, 2),

@@ -165,6 +165,52 @@ def test_no_search_has_a_false_bound(monkeypatch):
     assert seen["bound at a node"] > 500
 
 
+def test_a_gap_is_met_or_the_status_says_so():
+    """Large means, without an intercept: condition numbers of 1e3 to 1e8; and a near copy that fits y."""
+    met = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((12, 6)) + 10.0 ** rng.integers(3, 8)
+        y = X[:, 0] - X[:, 1] + rng.standard_normal(12)
+        best = best_subset(X, y, 3, gap=0.05)
+        met += best.gap <= 0.05
+        assert (best.status is sl.Status.COMPLETED) == (best.gap <= 0.05), seed
+    assert met >= 25
+    X = np.array([[28.0, 60, 32, 28], [-86, 67, 30, -86], [-30, -81, 40, -30], [77, 60, -86, 77]])
+    X[:, 3] += [-(2.0**-22), 0, 0, 2.0**-22]
+    best = best_subset(X, [43.0, -69, -61, -84], 4, gap=0.01)
+    assert best.optimal
+    assert best.residual < 1e-6
+    assert "0 to rounding" in str(best)
+
+
+def test_a_gap_that_rounding_hides_is_not_called_met():
+    X = np.array([[1.0, 2.0], [1.0, 2.0 + 2.0**-50], [1.0, 2.0]])
+    best = best_subset(X, [0.0, 1.0, -1.0], 2, gap=0.01, groups=[0, 1])
+    assert best.lower_bound <= 0.5
+    assert best.optimal == (best.lower_bound > 0.4)
+    assert best.status is (sl.Status.COMPLETED if best.optimal else sl.Status.BEYOND_PRECISION)
+
+
+def test_a_bounded_fit_on_one_set_is_minimal():
+    """Compare the fit with the conditions of Karush, Kuhn and Tucker, for the only possible set."""
+    for seed in range(200):
+        rng = np.random.default_rng((13, seed))
+        d = int(rng.integers(3, 11))
+        near = 0.9 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+        X = rng.standard_normal((d + int(rng.integers(0, 6)), d)) @ np.linalg.cholesky(near).T
+        X, y = X * 2.0 ** rng.integers(-20, 21), 2 * rng.standard_normal(len(X))
+        box = float(rng.choice([0.2, 0.5, 1.0, 2.0])) / np.linalg.norm(X[:, 0])
+        best = best_subset(X, y, d, box=box, forced=range(d))
+        assert best.optimal, seed
+        w = best.dense_coef()
+        slope = X.T @ (y - X @ w) / (np.linalg.norm(X, axis=0) * np.linalg.norm(y))
+        free = np.abs(w) < box
+        assert (np.abs(w) <= box).all(), seed
+        assert np.abs(slope[free]).max(initial=0) < 1e-10, seed
+        assert (slope * np.sign(w) > -1e-10).all(), seed
+
+
 def test_groups_of_one_feature_are_features():
     """Labels in another order than the features do not change which feature is forced."""
     best = best_subset(np.eye(3), [1.0, 2.0, 3.0], 1, groups=[2, 0, 1], forced=[0])

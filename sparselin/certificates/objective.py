@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -130,6 +131,42 @@ class ExactObjective:
         terms -= sum(self._b(j) * beta[j] for j in beta)
         return beta, self.constant + terms / 2, slopes
 
+    def minimum_in_box(
+        self, features: list[int], box: dict[int, Sequence[Fraction | None]], start: dict[int, Fraction]
+    ) -> Fraction:
+        """Return the least objective over β that is zero outside `features`, and within bounds.
+
+        box : the bounds of each feature, low ≤ 0 ≤ high, or None where there is none.
+        start : features that are thought to be at a bound, and this bound; only the time depends on them.
+
+        The method is that of active sets. The features that are not free are at a bound. From a β within the
+        bounds one moves towards the minimum over the free features until a bound is met, where that feature
+        stays. At the minimum, the feature with the least number whose derivative leads into the box becomes
+        free (Bland's rule, by which no set of free features comes twice without a decrease). There is none at
+        the least objective, by the conditions of Karush, Kuhn and Tucker.
+        """
+        zero, fixed = Fraction(0), set(start)
+        beta = self.minimum(features, start)[0]
+        if not all(_is_inside(beta[j], box[j]) for j in features):
+            beta, fixed = dict.fromkeys(features, zero), {j for j in features if zero in box[j]}
+        while True:
+            aim, value, slopes = self.minimum(features, {j: beta[j] for j in fixed})
+            share, met = Fraction(1), -1
+            for j in sorted(features):
+                if not _is_inside(aim[j], box[j]):
+                    end = box[j][int(aim[j] > beta[j])]
+                    reach = ((end or zero) - beta[j]) / (aim[j] - beta[j])
+                    if reach < share:
+                        share, met = reach, j
+            beta = {j: beta[j] + share * (aim[j] - beta[j]) for j in features}
+            if met >= 0:
+                fixed.add(met)
+                continue
+            inward = [j for j in sorted(fixed) if _leads_inside(beta[j], slopes[j], box[j])]
+            if not inward:
+                return value
+            fixed.remove(inward[0])
+
     def _b(self, j: int) -> Fraction:
         return Fraction(self.b.integers[j], self.mass) * Fraction(2) ** self.b.power
 
@@ -149,3 +186,14 @@ class ExactObjective:
         flat, _ = over_common_denominator(entries)
         m = len(J)
         return solve_semidefinite([flat[m * i : m * i + m] for i in range(m)], [0] * m) is not None
+
+
+def _is_inside(value: Fraction, ends: Sequence[Fraction | None]) -> bool:
+    low, high = ends
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _leads_inside(value: Fraction, slope: Fraction, ends: Sequence[Fraction | None]) -> bool:
+    """Return whether a step against the slope leads from a bound into the box."""
+    low, high = ends
+    return low != high and ((value == low and slope < 0) or (value == high and slope > 0))

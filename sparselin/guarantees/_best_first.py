@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
-from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin.certificates.subset_form import Operation
 from sparselin.certificates.subsets import SubsetCertificate
 from sparselin.greedy.ols import by_quotients
-from sparselin.guarantees._dependence import exactness
-from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
+from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
 from sparselin.guarantees._search import Found, Watch
+from sparselin.guarantees._set_values import SetFit, SetValue
 from sparselin.guarantees._tree_record import TreeRecord
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS
+from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
 
 FREE, IN, OUT = kernels.FREE, kernels.IN, kernels.OUT
@@ -75,7 +74,8 @@ class BestFirst:
     covered : the least lower bound of the nodes that were closed without fitting a set.
     second : the least lower bound of the sets, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
-    listed : if `within` is given, the value of each set of exactly k groups that was examined.
+    ceiling : an upper bound on the least value of a set, without rounding errors, if `within` is given.
+    listed : the values of the examined sets of exactly k groups that may be within the limit, likewise.
     record : the tree for a certificate, or None.
     """
 
@@ -93,11 +93,13 @@ class BestFirst:
         self.scaled = Scaled(problem, given)
         self.nodes = self.moves = 0
         self.floor = self.covered = self.second = math.inf
-        self.listed: dict[tuple[int, ...], float] = {}
+        self.listed: dict[tuple[int, ...], SetValue] = {}
         self.candidates: list[tuple[str, SetFit]] = []
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
-        self.best, self.groups = self.fit(forced), forced
+        self.best, self.groups, self.ceiling = self.fit(forced), forced, math.inf
+        if within is not None:
+            self.ceiling = self.scaled.values.value(self.best.J).high
         self.room = 2 * self.scaled.value_error(self.best.coef)
         if len(forced) < k and problem.y_norm > 0:
             self._start()
@@ -120,7 +122,8 @@ class BestFirst:
         found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
         if self.record is not None:
             self.record.box = self.record.vector(stage, w)
-        limit = (self.best.value + self.room) * (1 + (self.within or 0)) + _SLACK * self.scaled.half
+        limit = self.target if self.within is not None else self.best.value + self.room
+        limit += _SLACK * self.scaled.half
         least = np.sort(H[free])[-m]
         low = np.where(free, found + np.maximum(least - H, 0) - 8 * EPS * self.scaled.half, found)
         return stage.narrow(limit, low, w, c, H)
@@ -136,30 +139,16 @@ class BestFirst:
     def lower_of(self, stage: Stage, groups: IndexArray, fit: SetFit) -> tuple[float, FloatArray]:
         """Return a lower bound on the value of a fit on these groups, and the vector w that proves it.
 
-        The groups must belong to the stage. If the stage gives no bound, w is empty.
+        The groups must belong to the stage. If the stage gives no bound, it is −inf, and w is empty.
         """
         if stage.is_void:
-            return self._remainder(fit.J), np.empty(0)
+            return -math.inf, np.empty(0)
         w = np.zeros(len(self.scaled.b))
         unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
         w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
         w, state = w[stage.features], np.where(np.isin(stage.groups, groups), IN, OUT).astype(np.int8)
         H, c = np.empty(len(state)), np.empty(len(w))
         return float(kernels.bound(stage.data, state, 0, w, c, H)[0]), w
-
-    def _remainder(self, J: IndexArray) -> float:
-        """Return a lower bound on ½‖P_J^⊥y‖², half the squared residual, for columns J that may be dependent.
-
-        The result is −inf if rounding leaves open whether columns are dependent. The bound also holds with a
-        box.
-        """
-        norms, d = self.problem.column_norms, self.problem.d
-        rows = np.array((self.problem.columns(np.arange(d)) / np.where(norms > 0, norms, 1)).T, order="C")
-        y: Any = self.problem.y / self.problem.y_norm
-        exact = exactness(self.problem, np.arange(d))
-        data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
-        square, error = remainder(data, J)
-        return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
 
     def _try(self, groups: IndexArray) -> SetFit:
         """Minimise the objective on these groups, and keep the set if it is the best so far."""
@@ -170,6 +159,8 @@ class BestFirst:
             groups, room = np.append(first, np.setdiff1d(groups, first)), self.scaled.value_error(fit.coef)
             self.best, self.groups, self.room = fit, groups, 2 * room
             self.moves += 1
+            if self.within is not None:
+                self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
         return fit
 
     def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
@@ -212,17 +203,21 @@ class BestFirst:
 
     @property
     def target(self) -> float:
-        """The bound at which a node is closed: no set in it can then be better."""
-        value = self.best.value
-        if self.within is not None:
-            return value * (1 + self.within) + _SLACK * self.scaled.half
-        if self.record is not None:
-            return value * (1 - self.gap) + max(_SLACK * self.scaled.half, self.room)
-        return value * (1 - self.gap) - _MARGIN * self.scaled.half
+        """The bound at which a node is closed: no set in it can then be better, or within the limit.
 
-    def within_limit(self) -> list[tuple[tuple[int, ...], float]]:
-        """Return the listed sets whose value may be at most (1 + within) times the best, and the values."""
-        return [item for item in self.listed.items() if item[1] <= self.target]
+        A value v meets a gap if no set is below v − max(gap·v, _MARGIN·½‖y‖²).
+        """
+        value, slack = self.best.value, _SLACK * self.scaled.half
+        if self.within is not None:  # above the limit, so that sets at the limit are found
+            return max(self.ceiling * (1 + self.within) * (1 + 4 * EPS) + slack, TINY)
+        if self.record is not None:
+            return value * (1 - self.gap) + max(slack, self.room)
+        return value - max(self.gap * value, _MARGIN * self.scaled.half)
+
+    def within_limit(self) -> dict[tuple[int, ...], SetValue]:
+        """Return the values of the examined sets that may be at most (1 + within) times the least one."""
+        limit = self.target
+        return {S: value for S, value in self.listed.items() if value.low <= limit}
 
     @property
     def lower(self) -> float:
@@ -349,6 +344,8 @@ class BestFirst:
             return
         fit = self._try(live)
         low = self.lower_of(Stage(self.scaled, live), live, fit)[0]
+        if low < self.target:
+            low = max(low, self.scaled.values.value(fit.J).low)
         *sides, stable, binds = self.scaled.at_bounds(fit)
         operation: Operation = ("value", *(tuple(J.tolist()) for J in sides))
         best = (self.groups, *self.scaled.at_bounds(self.best)[:2])
@@ -363,8 +360,12 @@ class BestFirst:
         self._finish(node, [*operations, operation], max(node.bound, low))
 
     def _list(self, groups: IndexArray) -> None:
-        """Add a set of k groups and its value to the list of examined sets."""
-        self.listed[tuple(sorted(groups.tolist()))] = self._try(groups).value
+        """Add a set of k groups and its value to the list, unless the value is above the limit."""
+        fit = self._try(groups)
+        value = self.scaled.values.value(fit.J)
+        self.ceiling = min(self.ceiling, value.high)
+        if value.low <= self.target:
+            self.listed[tuple(sorted(groups.tolist()))] = value
 
     def _finish(
         self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()
@@ -413,16 +414,16 @@ class BestFirst:
         support = self._order()
         residuals, coef = [problem.y], np.empty(0)
         for t in range(1, len(support) + 1):
-            fit = self.scaled.solve(support[:t])
+            fit = self.scaled.values.solve(support[:t])
             coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
         root = math.sqrt(self.given.ridge) * coef  # the squares of coefficients may overflow
         value = float(squares[-1] + root @ root)
         lower = min(value, scaled.unit * self.lower)
-        lost = (value - lower) > _LOST * max(problem.y_norm**2, 1e-300)
-        optimal = status is Status.COMPLETED and self.gap == 0 and not lost
-        if status is Status.COMPLETED and self.gap == 0 and lost:
+        room = _LOST * problem.y_norm**2
+        optimal = status is Status.COMPLETED and value - lower <= room
+        if status is Status.COMPLETED and value - lower > max(room, self.gap * value):
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
             rest = status if self.given.hierarchy.pairs else Status.NO_CORRELATION  # others may need too many

@@ -83,12 +83,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 from scipy.linalg import lapack
 
 from sparselin._kernels import perspective as kernels
 from sparselin.guarantees._hierarchy import Hierarchy
+from sparselin.guarantees._set_values import SetFit, SetValues, set_fit, solve_in_box
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
@@ -100,6 +99,8 @@ _POWERS, _SHARES, _SAFE = 20, (0.98, 0.9, 0.7, 0.3), 1e-3
 _PROOF = 1e-9
 # With a larger condition number of G_JJ, the exact solution on J may differ too much from that in floats.
 _NEARLY_DEPENDENT = 1e10
+# Sets of features whose inverse Gram matrix has a larger trace are fitted by orthogonal factors.
+_TRACE = 1e4
 # XᵀX is stored if it is at most this many times as large as X.
 _LARGER = 2
 
@@ -136,19 +137,6 @@ class Restrictions(NamedTuple):
         return tuple(word for word, true in zip(words, holds, strict=True) if true)
 
 
-class SetFit(NamedTuple):
-    """The minimiser of the objective over coefficients on the features J.
-
-    It holds the value of the objective, the coefficients, and the features whose coefficients are at a bound.
-    """
-
-    value: float
-    J: IndexArray
-    coef: FloatArray
-    at_low: IndexArray
-    at_high: IndexArray
-
-
 class Scaled:
     """A best-subset problem in units in which the columns and y have at most length 1, see `_relaxation`.
 
@@ -162,6 +150,7 @@ class Scaled:
     unit : the factor that converts the objective q in these units to ‖y − Xβ‖² + ridge·‖β‖² in the units of
         the data.
     error : a bound on the error of a product of two columns, or of a column and y.
+    values : the fits by orthogonal factors, and the intervals that contain the values of sets.
     strict : whether D is small enough for a certificate.
     """
 
@@ -180,6 +169,9 @@ class Scaled:
         self.ridge[self.ridge < TINY] = 0.0  # it would be rounded, perhaps up
         self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
         self.inner = np.stack([self.low, self.high])
+        self.values = SetValues(
+            problem, shift=self.shift, lift=self.lift, ridge=self.ridge, low=self.low, high=self.high
+        )
         self.group, self.b = given.group, X.T @ self.y
         eps = max(problem.errors.double_eps, problem.errors.gram_eps)
         self.error = problem.n * EPS / 2 + 2 * SAFETY * eps
@@ -208,19 +200,25 @@ class Scaled:
         return G
 
     def solve(self, J: IndexArray, boxed: bool = True) -> SetFit:
-        """Minimise the objective over coefficients on the features J, within the box."""
-        G, b = self.gram(J), self.b[J]
-        try:
-            factor = scipy.linalg.cho_factor(G, check_finite=False)
-            w = scipy.linalg.cho_solve(factor, b, check_finite=False)
-            w += scipy.linalg.cho_solve(factor, b - G @ w, check_finite=False)
-        except np.linalg.LinAlgError:
-            w = np.linalg.lstsq(G, b, rcond=None)[0]
-        low, high = self.low[J], self.high[J]
+        """Minimise the objective over coefficients on the features J, within the box.
+
+        Normal equations are used if the trace of G_JJ⁻¹, a bound on 1/σ² of the least singular value σ, is
+        at most _TRACE. Their values have an error of some (1 + ‖w‖₁)²·eps then, and orthogonal factors
+        take their place otherwise.
+        """
+        G, b, low, high = self.gram(J), self.b[J], self.low[J], self.high[J]
+        if not len(J):
+            return set_fit(self.half, J, b, low, high)
+        factor, failed = lapack.dpotrf(G, lower=0, clean=1)
+        inverse = factor if failed else lapack.dtrtri(factor, lower=0)[0]
+        if failed or np.vdot(inverse, inverse) > _TRACE:
+            return self.values.solve(J, boxed)
+        w = inverse @ (inverse.T @ b)
+        w += inverse @ (inverse.T @ (b - G @ w))
         if boxed and ((w < low).any() or (w > high).any()):
-            w = _solve_in_box(G, b, low, high)
+            w = solve_in_box(factor, inverse.T @ b, low, high)
         value = self.half - b @ w + w @ G @ w / 2
-        return SetFit(max(0.0, float(value)), J, w, J[w <= low], J[(w >= high) & (w > low)])
+        return set_fit(max(0.0, float(value)), J, w, low, high)
 
     def value_error(self, w: FloatArray) -> float:
         """Return a bound on the rounding error of the objective at w (2Ae in `_relaxation`)."""
@@ -332,16 +330,3 @@ class Stage:
         stage = copy.copy(self)
         stage.data = data._replace(low=box[0], high=box[1])
         return stage
-
-
-def _solve_in_box(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Minimise ½wᵀGw − bᵀw over low ≤ w ≤ high."""
-    values, V = np.linalg.eigh(G)
-    root = np.sqrt(np.maximum(values, EPS * values[-1]))
-    w, free = np.zeros(len(b)), np.flatnonzero(low < high)
-    if len(free):
-        A = (root[:, None] * V.T)[:, free]
-        bounds = low[free], high[free]
-        inside = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
-        w[free] = np.clip(inside, *bounds)  # BVLS adds steps, which rounds
-    return w

@@ -111,7 +111,8 @@ def best_subset(
         needs (strong hierarchy), the features that these need, and so on; their coefficients may be zero.
         They count in k. Features that need one another are selected together. With `groups`, the group of a
         feature needs the groups of the other features.
-    gap : stop when the value is proved to exceed the best possible value by at most this relative gap.
+    gap : stop when the value is proved to exceed the best possible value by at most this share of the value,
+        or by at most 1e-9·‖y‖², if that is more. COMPLETED means that this is proved.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
     intercept : whether every subset has an intercept in addition to its features, without a penalty. With an
@@ -132,10 +133,11 @@ def best_subset(
     If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
     status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
     NO_CORRELATION or RANK_EXHAUSTED; or with a hierarchy COMPLETED, if no further feature fits into k with
-    the features that it needs, or none decreases the value. BEYOND_PRECISION means one of the following:
+    the features that it needs, or none decreases the value. BEYOND_PRECISION means that the search has ended
+    but rounding leaves open whether the subset is optimal, or whether it meets the gap that was asked for:
 
     - the residual found in the search is not confirmed when it is recomputed;
-    - the rounding error of the bounds may be 1e-6·‖y‖² or more;
+    - the rounding error of the bounds may be 1e-6·‖y‖² or more, or in the best-first search 1e-9·‖y‖²;
     - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
       happen if the distance of a unit column from the span of other columns is below 16·eps·√(1 + ‖b‖²),
       where b are its least squares coefficients on these columns. It does not happen if the columns are ± a
@@ -163,10 +165,7 @@ def best_subset(
     given = as_problem(X, y, **data)
     gap = check_level(gap, "gap")
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
-    sizes: Any = k if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
-    if not len(sizes):
-        raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
-    budgets = sorted(dict(check_budget(given, restrictions, size, forced) for size in sizes).items())[::-1]
+    budgets = check_budgets(given, restrictions, k, forced)
     results: list[BestSubset] = []
     for size, units in budgets:
         watch = Watch(time_limit, node_limit, callback, len(budgets))
@@ -267,7 +266,17 @@ def _number_groups(groups: ArrayLike, given: Problem) -> IndexArray:
     return places.astype(np.intp) if len(found) < d else np.arange(d)
 
 
-def check_budget(
+def check_budgets(
+    given: Problem, restrictions: Restrictions, k: Any, forced: Columns
+) -> list[tuple[int, IndexArray]]:
+    """Return each size of k, the largest first, with the forced groups, as `_check_budget` does for one."""
+    sizes = k if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
+    if not len(sizes):
+        raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
+    return sorted(dict(_check_budget(given, restrictions, size, forced) for size in sizes).items())[::-1]
+
+
+def _check_budget(
     given: Problem, restrictions: Restrictions, k: int, forced: Columns
 ) -> tuple[int, IndexArray]:
     """Check k and the forced features; return k and the forced groups, with the groups that they need."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -12,13 +15,14 @@ from numpy.typing import ArrayLike
 from sparselin.certificates.objective import ExactObjective
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees._search import SearchState, Watch
-from sparselin.guarantees.best_subset import check_budget, check_restrictions, prepare
+from sparselin.guarantees._set_values import SetValue
+from sparselin.guarantees.best_subset import check_budgets, check_restrictions, prepare
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import Status, SubsetsWithin
 from sparselin.validation import Columns, check_count, check_level
 
-# Sets whose value is nearer to the limit than this times ½‖y‖² are compared with it in exact arithmetic.
+# Values of sets that are known to less than this times ½‖y‖² are computed in exact arithmetic.
 _NEAR = 1e-9
 
 
@@ -26,7 +30,7 @@ _NEAR = 1e-9
 def subsets_within(
     X: Any,
     y: ArrayLike | None,
-    k: int,
+    k: int | Sequence[int],
     *,
     eps: float,
     max_sets: int = 100_000,
@@ -49,23 +53,34 @@ def subsets_within(
     the best are called the Rashomon set (Breiman, *Statistical modeling: the two cultures*, 2001; Xin et al.,
     *Exploring the whole Rashomon set of sparse decision trees*, 2022).
 
-    A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Rational
-    arithmetic is not possible for a `Problem` in place of X and y, for a Gram or compressed problem, or for
-    standardized columns with a ridge or a box. In these cases such sets are listed.
+    The value of each set is known up to a bound on its rounding errors, which grow with the condition number
+    of its columns. A set for which this bound leaves open whether it is within the limit is compared with it
+    in rational arithmetic, and so is the best set, with which it is compared. A value that is not known to
+    1e-9·‖y‖² is computed in rational arithmetic too. So a complete list has the best set, and a set is listed
+    if and only if it is within the limit.
+
+    Rational arithmetic is not possible for a `Problem` in place of X and y, for a Gram or compressed problem,
+    or for standardized columns with a ridge or a box. Then sets that rounding leaves open are listed. If a
+    value of a listed set is not known to 1e-9·‖y‖², the status is BEYOND_PRECISION, and the list does not
+    count as complete: all sets within the limit are listed, but perhaps others too.
 
     Parameters
     ----------
-    X, y, k, forced, ridge, box, groups, positive, hierarchy, intercept, standardize, sample_weight : as in
-        `best_subset`; with `groups`, k counts groups. A derived box contains all sets within the limit. With
-        a hierarchy, only sets that obey it are listed.
+    X, y, forced, ridge, box, groups, positive, hierarchy, intercept, standardize, sample_weight : as in
+        `best_subset`. A derived box contains all sets within the limit. With a hierarchy, only sets that obey
+        it are listed.
+    k : the number of features of each set, 1 ≤ k ≤ d, forced ones and columns of zeros included; with
+        `groups`, the number of groups. For a sequence of sizes, such as range(1, 6), the result is that for
+        the largest size, and its `by_size` has one result for each size, each with a limit of its own.
     eps : the relative distance from the best objective, ≥ 0.
-    max_sets : stop when more than this number of sets is found, with the status STOPPED.
-    time_limit : stop after this number of seconds, with the status MAX_ITER.
+    max_sets : stop when more than this number of sets is found, with the status STOPPED; for each size.
+    time_limit : stop after this number of seconds, with the status MAX_ITER. Each size has an equal share.
     callback : called about twenty times a second with the `SearchState`; returning True stops.
 
     Returns
     -------
-    SubsetsWithin. If the search was stopped, no set that is not listed has a value below `lower_bound`.
+    SubsetsWithin. No set that is not listed has a value below `lower_bound`, also if the search was stopped.
+    If y is zero, or constant with an intercept, every set has the value 0, so all sets are listed.
 
     Raises
     ------
@@ -88,71 +103,118 @@ def subsets_within(
     pairs = restrictions.hierarchy.pairs
     if len(set(map(frozenset, pairs))) < len(pairs):
         raise ValueError("hierarchy must have no cycle. Put features that need one another in one group")
-    k, units = check_budget(given, restrictions, k, forced)
-    watch = Watch(time_limit, None, callback)
-    with workers(1e7):
-        search = BestFirst(prepare(given, restrictions), k, units, restrictions, within=eps)
-        status = search.run(watch, max_sets)
-    watch.end()
-    exact = None if isinstance(X, Problem) else _exact(search, X, y, data.get("sample_weight"), given)
-    return _result(given, search, status, exact)
+    plain = None if isinstance(X, Problem) else as_problem(X, y)
+    results: list[SubsetsWithin] = []
+    budgets = check_budgets(given, restrictions, k, forced)
+    for size, units in budgets:
+        watch = Watch(time_limit, None, callback, len(budgets))
+        with workers(1e7):
+            search = BestFirst(prepare(given, restrictions), size, units, restrictions, within=eps)
+            status = search.run(watch, max_sets)
+            exact = _ExactValues(search, plain, data.get("sample_weight"))
+            results.append(_result(given, search, status, exact, watch))
+        watch.end()
+        if results[-1].status is Status.STOPPED and len(results[-1]) <= max_sets:
+            break
+    return dataclasses.replace(results[0], by_size=tuple(results[::-1]) if len(budgets) > 1 else ())
 
 
-def _exact(
-    search: BestFirst, X: Any, y: ArrayLike | None, weight: ArrayLike | None, given: Problem
-) -> ExactObjective | None:
-    """Return the objective in exact arithmetic, or None if the search uses other columns than those of X."""
-    origin, plain = search.problem.origin or search.problem, as_problem(X, y)
-    data = plain.exact_columns()
-    if data is None or origin.design.scale is not None:
-        return None
-    weights = np.ones(plain.n) if weight is None else np.asarray(weight, np.float64)
-    return ExactObjective(
-        data, plain.double_y, weights, intercept=origin.design.ones is not None,
-        ridge=search.given.ridge, scale=search.scaled.shift,
-    )  # fmt: skip
+class _ExactValues:
+    """The values of sets in exact arithmetic.
+
+    objective : None if the search uses other columns than those of X, so that nothing is known exactly.
+    """
+
+    def __init__(self, search: BestFirst, plain: Problem | None, weight: ArrayLike | None) -> None:
+        self.search, self.plain, self.weight = search, plain, weight
+
+    @functools.cached_property
+    def objective(self) -> ExactObjective | None:
+        search, plain = self.search, self.plain
+        origin = search.problem.origin or search.problem
+        data = None if plain is None else plain.exact_columns()
+        if plain is None or data is None or origin.design.scale is not None:
+            return None
+        weights = np.ones(plain.n) if self.weight is None else np.asarray(self.weight, np.float64)
+        return ExactObjective(
+            data, plain.double_y, weights, intercept=origin.design.ones is not None,
+            ridge=search.given.ridge, scale=search.scaled.shift,
+        )  # fmt: skip
+
+    def value(self, groups: tuple[int, ...]) -> Fraction:
+        """Return the value of a set in the units of the search, exactly."""
+        search, scaled = self.search, self.search.scaled
+        assert self.objective is not None
+        fit = scaled.values.solve(search.features(np.array(groups, np.intp)))
+        box: dict[int, Any] = {}
+        start: dict[int, Fraction] = {}
+        for j in fit.J.tolist():
+            unit = Fraction(2) ** int(scaled.shift[j])
+            ends = (float(side[j]) for side in (search.given.low, search.given.high))
+            box[j] = [Fraction(end) * unit if math.isfinite(end) else None for end in ends]
+        for side, J in enumerate((fit.at_low, fit.at_high)):
+            start |= {j: box[j][side] for j in J.tolist()}
+        return self.objective.minimum_in_box(fit.J.tolist(), box, start) / Fraction(4) ** scaled.lift
 
 
-def _result(given: Problem, search: BestFirst, status: Status, exact: ExactObjective | None) -> SubsetsWithin:
-    """Sort the sets by their values, and decide in exact arithmetic which sets near the limit are listed."""
-    scaled, limit = search.scaled, search.best.value * (1 + (search.within or 0))
-    found = sorted(search.within_limit(), key=lambda item: (item[1], item[0]))
-    near = [S for S, value in found if abs(value - limit) <= _NEAR * scaled.half]
-    if exact is not None and near:
-        limit_of_ties = found[0][1] + _NEAR * scaled.half
-        least = min(_value(search, exact, S) for S, value in found if value <= limit_of_ties)
-        top = least * (1 + Fraction(search.within or 0))
-        beyond = {S for S in near if _value(search, exact, S) > top}
-        found = [item for item in found if item[0] not in beyond]
-    supports = tuple(np.sort(search.features(np.array(S, np.intp))) for S, _ in found)
-    values = scaled.unit * np.array([value for _, value in found])
+def _result(
+    given: Problem, search: BestFirst, status: Status, exact: _ExactValues, watch: Watch
+) -> SubsetsWithin:
+    """Decide which of the sets that were found are within the limit, and sort them by their values.
+
+    Every set has an interval that contains its value (`_set_values`). Let b be the least upper end of all
+    intervals, and a the least lower end; the least value v satisfies a ≤ v ≤ b. A set is beyond the limit
+    if its interval is above (1 + eps)·b, and within it if its interval ends at (1 + eps)·a at most, or if no
+    other interval begins below b, so that the set is the best. All other sets are decided in exact
+    arithmetic, or are listed. Intervals that are too wide are replaced by exact values first.
+    """
+    scaled, factor = search.scaled, 1 + Fraction(search.within or 0)
+    sets: dict[tuple[int, ...], Any] = dict(search.within_limit())
+    wide = [S for S, value in sets.items() if value.high - value.low > _NEAR * scaled.half]
+    late = _settle(sets, wide, exact, watch)
+    first = Fraction(min((value.low for value in sets.values()), default=0.0))
+    best = Fraction(min((value.high for value in sets.values()), default=search.ceiling))
+    rivals = [S for S, value in sets.items() if value.low <= best]
+    certain, most = factor * first, factor * best
+    near = [S for S, value in sets.items() if certain < value.high and value.low <= most and rivals != [S]]
+    late = late or _settle(sets, [*near, *rivals] if near else [], exact, watch)
+    most = factor * Fraction(min((value.high for value in sets.values()), default=search.ceiling))
+    found = [(S, value) for S, value in sets.items() if value.low <= most]
+    found.sort(key=lambda item: (item[1].value, item[0]))
+    unknown = any(value.high - value.low > _NEAR * scaled.half for _, value in found)
+    if status is Status.COMPLETED and (late or unknown):
+        status = Status.MAX_ITER if late else Status.BEYOND_PRECISION
+    members = [np.flatnonzero(search.given.group == g) for g in range(len(search.members))]
+    supports = tuple(np.sort(np.concatenate([members[g] for g in S])) for S, _ in found)
+    least = min((value.value for _, value in found), default=search.best.value)
+    limit = float(factor * Fraction(least))
     counts = np.bincount(np.concatenate([*supports, np.empty(0, np.intp)]), minlength=given.n_features)
-    complete = status is Status.COMPLETED
-    lower = limit if complete else min(limit, min((node.bound for node in search.open), default=limit))
-    total = search.problem.y_norm**2
+    lower = min(limit, min((node.bound for node in search.open), default=limit))
     return SubsetsWithin(
         supports=supports,
-        values=values,
+        values=scaled.unit * np.array([value.value for _, value in found], np.float64),
         limit=scaled.unit * limit,
         lower_bound=scaled.unit * max(0.0, lower),
-        complete=complete,
+        complete=status is Status.COMPLETED,
         share=counts / max(1, len(supports)),
-        y_square=total,
+        y_square=search.problem.y_norm**2,
         status=status,
         n_features=given.n_features,
         nodes=search.nodes,
         names=given.names,
+        by_size=(),
     )
 
 
-def _value(search: BestFirst, exact: ExactObjective, groups: tuple[int, ...]) -> Fraction:
-    """Return the value of a set in exact arithmetic.
-
-    Features whose coefficients are at a bound in the floating-point fit stay there.
-    """
-    fit = search.fit(np.array(groups, np.intp))
-    fixed = {}
-    for J, side in ((fit.at_low, search.given.low), (fit.at_high, search.given.high)):
-        for j in J[np.isfinite(side[J])].tolist():
-            fixed[j] = Fraction(side[j]) * Fraction(2) ** int(search.scaled.shift[j])
-    return exact.minimum(fit.J.tolist(), fixed)[1]
+def _settle(
+    sets: dict[tuple[int, ...], Any], which: list[tuple[int, ...]], exact: _ExactValues, watch: Watch
+) -> bool:
+    """Replace intervals by exact values, where these can be computed; return whether the time ran out."""
+    if not which or exact.objective is None:
+        return False
+    for S in which:
+        if watch.is_late():
+            return True
+        value: Any = exact.value(S)  # a fraction, which is compared with floats without rounding
+        sets[S] = SetValue(value, value, value)
+    return False

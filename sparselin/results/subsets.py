@@ -154,8 +154,9 @@ class BestSubset(SubsetResult):
     objective : ½‖y − X_S coef‖² + (ridge/2)‖coef‖²; without a ridge half of `residual`.
     lower_bound : a lower bound on ‖y − Xβ‖² + ridge·‖β‖², twice the objective, for all subsets of k features
         (or groups); at most 2·objective.
-    optimal : whether the search was completed, so that 2·objective and `lower_bound` agree to rounding. The
-        room for rounding is 1e-9·‖y‖² in the best-first search, else 1e-6·‖y‖² (see `best_subset`).
+    optimal : whether the search was completed, and 2·objective and `lower_bound` agree to rounding. The room
+        for rounding is 1e-9·‖y‖² in the best-first search, else 1e-6·‖y‖² (see `best_subset`). It may be
+        optimal although a gap was asked for.
     nodes : the number of nodes of the search tree that were visited.
     certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None. Only the
         best-first search makes one (see `best_subset`).
@@ -188,7 +189,9 @@ class BestSubset(SubsetResult):
         square, least = number(2 * self.objective), number(self.lower_bound)
         value = "‖r‖²" if 2 * self.objective == self.residual else "2·objective"
         proof = f"{value} = {square}, no subset of this size is below {least}; nodes visited: {self.nodes}"
-        if self.lower_bound == 0 < self.residual:
+        if self.optimal and self.lower_bound == 0 < self.residual:
+            proof += "; that is 0 to rounding, so no subset is better"
+        elif self.lower_bound == 0 < self.residual:
             proof += f"; {_VOID}"
         problem = [f"with {', '.join(self.restrictions)}"] * bool(self.restrictions)
         return Table(columns, (*notes[:-1], *problem, proof, notes[-1]))
@@ -305,17 +308,20 @@ class SubsetsWithin(Named):
 
     Attributes
     ----------
-    supports : the sets, each an array of feature indices in increasing order.
-    values : (s,) their values, increasing.
+    supports : the sets, each an array of feature indices in increasing order, columns of zeros included.
+    values : (s,) their values, increasing. Their errors are at most 1e-9·‖y‖², or the status says so.
     limit : (1 + eps) times the least value.
-    lower_bound : no set that is not listed has a smaller value; the limit if the list is complete.
-    complete : whether all sets within the limit are listed.
+    lower_bound : no set that is not listed has a smaller value; the limit if the search was not stopped.
+    complete : whether the list has all sets within the limit, the best one among them, and no set that is
+        certainly beyond it.
     share : (d,) the share of the sets that contain each feature.
     y_square : ‖y‖², or ‖y − ȳ‖² with an intercept.
-    status : COMPLETED; MAX_ITER or STOPPED if the search was stopped.
+    status : COMPLETED; MAX_ITER or STOPPED if the search was stopped; BEYOND_PRECISION if rounding leaves the
+        value of a listed set open, see `subsets_within`.
     n_features : d.
     nodes : the number of nodes of the search tree that were visited.
     names : the d names of the features, or None.
+    by_size : the results for several k, in increasing order, if more than one k was asked for.
 
     The length of the result is s. `to_frame()` has a row for each set: rank, value, r2 = 1 − value/‖y‖² and
     features. Without a ridge r2 is R².
@@ -332,6 +338,7 @@ class SubsetsWithin(Named):
     n_features: int
     nodes: int
     names: Names
+    by_size: tuple[SubsetsWithin, ...]
 
     def __len__(self) -> int:
         return len(self.supports)

@@ -8,6 +8,8 @@ picks made so far, so that one near-tie does not cascade. What a claim may be of
 the first-order error that relative rounding of the data makes of it, computed from the exact solution
 (`oracles.Step`). An answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval)
 is undecided, and never wrong.
+`sets` compares `subsets_within`, and the gaps of `best_subset`, with all sets in rational numbers, for a
+ridge, a box, signs, groups, an intercept and weights.
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
 
 Statements that no attack makes, because there is no oracle for them:

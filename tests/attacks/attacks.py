@@ -6,7 +6,7 @@ import numpy as np
 
 import sparselin
 
-from . import flow, gram, inference, options, paths, subsets
+from . import flow, gram, inference, options, paths, sets, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -31,6 +31,8 @@ ATTACKS = {
     "spectral_forward": ("set", subsets.spectral_forward),
     "local_search": ("set", subsets.local_search),
     "best_subset": ("set", subsets.best_subset),
+    "best_subset_gap": ("set", sets.best_subset_gap),
+    "subsets_within": ("set", sets.subsets_within),
     "swaps": ("set", subsets.swaps),
     "submodularity_ratio": ("set", subsets.submodularity_ratio),
     "sparse_eigenvalues": ("set", subsets.sparse_eigenvalues),
