@@ -107,7 +107,7 @@ class TestCommandLine:
 
     def test_an_interrupt_leaves_the_report_of_what_was_done(self, tmp_path, monkeypatch):
         def interrupted(settings):
-            yield verify_one(settings.tasks()[3], settings)
+            yield verify_one(list(settings.tasks())[3], settings)
             raise KeyboardInterrupt
 
         monkeypatch.setattr("sparselin.studies.verification.command.verify_all", interrupted)

@@ -215,7 +215,7 @@ def read_json(cls: type[_T], text: str, header: str, name: str, kind: Callable[[
             if not isinstance(fields[field], list):
                 raise ValueError(f"{field!r} must be a list; got {type(fields[field]).__name__}")
         parts: Any = tuple(_from_fields(kind(made), part) for part in fields[name])
-    except (ValueError, TypeError, AttributeError, ArithmeticError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, ArithmeticError, KeyError, RecursionError) as error:
         raise ValueError(f"this text is no {header!r}: {error}") from None
     return dataclasses.replace(made, **{name: parts})  # type: ignore[type-var]
 

@@ -26,6 +26,7 @@ from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.greedy._losses import encode_labels
+from sparselin.problem.labels import check_same_rows
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.results.base import dense
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
@@ -211,8 +212,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
         """Return the validated task, and the indices of the columns of X that may be selected."""
-        validation.check_same_rows(X, y, "y")
-        validation.check_same_rows(X, sample_weight, "sample_weight")
+        check_same_rows(X, y, "y")
+        check_same_rows(X, sample_weight, "sample_weight")
         _paths.check_loss(self, y)
         data = X
         X, y = _common.validate_columns(

@@ -14,8 +14,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sparselin.estimators._common import Split
 from sparselin.estimators._paths import Task, check_fold
 from sparselin.estimators._selector import PathSelector, fold_errors
+from sparselin.problem.labels import check_same_rows
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
-from sparselin.validation import check_mask, check_same_rows
+from sparselin.validation import check_mask
 
 
 def cross_validate(

@@ -25,6 +25,7 @@ from sparselin.greedy._selection import floor_of
 from sparselin.greedy._walk import Pick, walk
 from sparselin.problem import Problem
 from sparselin.problem.errors import real_dtype
+from sparselin.problem.labels import check_same_rows
 from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import only_real
@@ -179,8 +180,8 @@ def select(
     """
     if any(real_only.values()):
         raise only_real("complex", name)
-    validation.check_same_rows(X, y, "y")
-    validation.check_same_rows(X, sample_weight, "sample_weight")
+    check_same_rows(X, y, "y")
+    check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)
     names, labels = validation.frame_names(X), validation.frame_labels(X)
     vector, (n, d) = stack(columns.vector(y)), (half // 2 for half in columns.shape)

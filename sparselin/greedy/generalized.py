@@ -19,8 +19,9 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import EPS, UNIT, stopping_level
+from sparselin.problem.labels import check_same_rows
 from sparselin.results import FloatArray, GeneralizedPath, GroupPath, IndexArray, Status
-from sparselin.validation import Columns, check_flag, check_same_rows, check_tolerance, check_weights
+from sparselin.validation import Columns, check_flag, check_tolerance, check_weights
 
 _BLOCK_SIZE = 10**6  # entries of X that are measured at a time
 # A column counts as orthogonal to the residual if the error bound on their cosine is at most this. If it were

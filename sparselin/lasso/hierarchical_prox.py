@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.hierarchical_prox import shrink
 from sparselin.parallel.threads import spread, workers
 from sparselin.problem.errors import eps_of
+from sparselin.problem.labels import check_same_rows
 from sparselin.results import FloatArray, HierarchicalProx, IndexArray
-from sparselin.validation import check_finite, check_level, check_same_rows, to_array, to_numeric
+from sparselin.validation import check_finite, check_level, to_array, to_numeric
 
 
 def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:

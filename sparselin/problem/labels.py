@@ -123,6 +123,41 @@ def check_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: Any = None)
     return entries if kept is None else entries[kept]
 
 
+def check_same_rows(X: Any, other: Any, name: str, of: str = "X") -> None:
+    """Check that the row labels of X and of `other` do not contradict each other, if both are from pandas.
+
+    name, of : the names of the arguments `other` and X.
+
+    Raises ValueError if both have the same labels in different orders, or if they share only some labels. If
+    they share no label, the labels are ignored. They are also ignored if X or `other` has the default labels
+    of pandas (0, 1, …, a RangeIndex).
+    """
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(other, "index", None)
+    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or len(ours) != len(theirs):
+        return
+    if ours.equals(theirs):
+        return
+    strange = np.flatnonzero(~theirs.isin(ours))
+    if 0 < len(strange) < len(theirs) and not (_default(ours) or _default(theirs)):
+        i = int(strange[0])
+        raise ValueError(
+            f"{name} has the label {theirs.tolist()[i]!r} in row {i}, which {of} does not have, and rows are "
+            f"taken by position. Keep the common rows by {of}, {name} = {of}.align({name}, axis=0, "
+            f'join="inner"), or pass {name}.to_numpy() to ignore the labels'
+        )
+    if not len(strange) and ours.is_unique and theirs.is_unique:
+        raise ValueError(
+            f"{name} has the labels of the rows of {of} in another order, and rows are taken by position. "
+            f"Pass {name}.loc[{of}.index], or {name}.to_numpy() to ignore the labels"
+        )
+
+
+def _default(index: Any) -> bool:
+    """Return whether an index is the RangeIndex 0, 1, …, which pandas gives by default."""
+    return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN or another mark of a missing value."""
     try:

@@ -21,7 +21,7 @@ from sparselin.problem.design import (
 )
 from sparselin.problem.errors import SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
-from sparselin.problem.labels import align_columns, check_square_labels
+from sparselin.problem.labels import align_columns, check_same_rows, check_square_labels
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import refuse_complex
@@ -142,8 +142,8 @@ class Problem(_Fields):
         standardize = validation.check_flag(standardize, "standardize")
         found = validation.frame_names(X) if names is None else None
         labels = validation.frame_labels(X)
-        validation.check_same_rows(X, y, "y")
-        validation.check_same_rows(X, sample_weight, "sample_weight")
+        check_same_rows(X, y, "y")
+        check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
         if not isinstance(X, Operator):  # complex data arrive as an Operator

@@ -15,6 +15,7 @@ from sparselin import validation
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Plan, Rows, cross_entropy, make_plan, seeded, squared_error
 from sparselin.problem.argument_names import take_options
+from sparselin.problem.labels import check_same_rows
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
 
 Task = Literal["classification", "regression"]
@@ -110,7 +111,7 @@ def prepare(
     validation.check_finite(Z, "X", names)
     n, d = Z.shape
     wanted = validation.check_count(k, "k", 1, d, f": X has {d} columns")
-    validation.check_same_rows(X, y, "y")
+    check_same_rows(X, y, "y")
     validation.check_mask(y=y)
     y = np.asarray(y)
     if y.shape[:1] != (n,) or y.ndim > 2 or y.size == 0:

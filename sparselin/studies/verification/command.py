@@ -14,7 +14,7 @@ from sparselin.problem import Problem
 from sparselin.studies.common import command as common
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
-from sparselin.studies.verification.run import CLAIMS, VerificationSettings, summarize, verify_all
+from sparselin.studies.verification.run import CLAIMS, Failure, VerificationSettings, summarize, verify_all
 from sparselin.verification.along_path import summary as check_of
 from sparselin.verification.along_path import verify_design
 from sparselin.verification.flow import verify_flow
@@ -95,11 +95,15 @@ def verify(
     common.make_folder(output, "verify", verification.FILES)
     started = time.perf_counter()
     try:
-        records, interrupted = _collect(console, settings)
+        records, failures, interrupted = _collect(console, settings)
     except BadEnsemble as error:
         raise click.BadParameter(str(error), param_hint="--ensembles") from None
+    for failure in failures[:20]:
+        console.print(str(failure), soft_wrap=True, highlight=False, markup=False)
+    if failures[20:]:
+        console.print(f"and {len(failures) - 20} more designs could not be checked")
     if not records:
-        raise SystemExit(130)
+        raise SystemExit(130 if interrupted else 1)
     common.ignore_interrupts()
     summary = summarize(records)
     seconds = time.perf_counter() - started
@@ -109,7 +113,7 @@ def verify(
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
     index = verification.write(output, settings, records, summary, seconds, interrupted)
-    common.finish(console, index, interrupted, failed=exit_status(summary) != 0)
+    common.finish(console, index, interrupted, failed=bool(failures) or exit_status(summary) != 0)
 
 
 def exit_status(summary: list[Any]) -> int:
@@ -117,21 +121,26 @@ def exit_status(summary: list[Any]) -> int:
     return 0 if all(row.passes for row in summary) else 1
 
 
-def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Any], bool]:
-    """Return the records in the order of the tasks, and whether Ctrl-C ended the run early."""
+def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Any], list[Failure], bool]:
+    """Return the records and the failures in the order of the tasks, and whether Ctrl-C ended the run."""
     records: list[Any] = []
+    failures: list[Failure] = []
     count = dict.fromkeys(Agreement, 0)
 
     def take(record: Any) -> tuple[int, str]:
+        if isinstance(record, Failure):
+            failures.append(record)
+            return 1, f"{len(failures)} could not be checked"
         records.append(record)
         count[record.verdict] += 1
         return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
 
     words = "Interrupted. Finishing the current designs, then writing the report."
     interrupted = common.watch(console, "designs", settings.designs, verify_all(settings), take, words)
-    order = {task: i for i, task in enumerate(settings.tasks())}
-    records.sort(key=lambda record: order[record.ensemble, record.index])
-    return records, interrupted
+    place = {name: i for i, name in enumerate(settings.ensembles)}
+    for found in (records, failures):
+        found.sort(key=lambda record: (record.index, place[record.ensemble]))
+    return records, failures, interrupted
 
 
 def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ the number of processes: each design has its own generator, seeded by (seed, ens
 The other claim, "flow", is about `gradient_flow` (`sparselin.verification.flow`), on designs with n, d ≤ 20.
 """
 
+import contextlib
 import dataclasses
 import math
 import zlib
@@ -18,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from sparselin import gradient_flow, omp
-from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
-from sparselin.parallel.processes import run_jobs
+from sparselin.ensembles import ENSEMBLES, BadEnsemble, Design, carried, of_random_size
+from sparselin.parallel.processes import Lost, run_groups
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
@@ -131,10 +132,10 @@ class VerificationSettings:
             return self.max_iter
         return max(50, min(self.max_iter, int(self.descent_flops / (4 * n * m))))
 
-    def tasks(self) -> list[tuple[str, int]]:
-        """Return (ensemble, index) of every design, cycling through the ensembles."""
+    def tasks(self) -> Iterator[tuple[str, int]]:
+        """Return an iterator of (ensemble, index) of every design, cycling through the ensembles."""
         names = self.ensembles
-        return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
+        return ((names[i % len(names)], i // len(names)) for i in range(self.designs))
 
 
 def verify_one(
@@ -165,11 +166,51 @@ def verify_one_flow(task: tuple[str, int], settings: VerificationSettings) -> Fl
     return FlowRecord(*task, settings.seed, len(y), X.shape[1], check)
 
 
-def verify_all(settings: VerificationSettings) -> Iterator[Any]:
-    """Yield the records as `jobs` processes finish them. Closing the iterator stops the work."""
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A design on which no check was completed: its ensemble, its index there, the seed, and the reason."""
+
+    ensemble: str
+    index: int
+    seed: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.ensemble} #{self.index} (seed {self.seed}) could not be checked: {self.why}"
+
+
+def attempt(task: tuple[str, int], settings: VerificationSettings) -> Any:
+    """Return the record of one design, or the `Failure` if an error is raised; BadEnsemble is passed on."""
     verify = verify_one_flow if settings.claim == "flow" else verify_one
-    jobs = ((verify, (task, settings)) for task in settings.tasks())
-    yield from run_jobs(jobs, settings.jobs, carried())
+    try:
+        return verify(task, settings)
+    except BadEnsemble:
+        raise
+    except Exception as error:
+        return Failure(*task, settings.seed, f"{type(error).__name__}: {_words(error)}")
+
+
+def _words(error: Exception) -> str:
+    """Return the message of an error, whose own method may raise."""
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be read"
+
+
+def verify_all(settings: VerificationSettings) -> Iterator[Any]:
+    """Yield a record or a `Failure` for each design, as `jobs` processes finish them.
+
+    Closing the iterator stops the work. A process that is killed costs only the design that it had.
+    """
+    groups = ([(attempt, (task, settings))] for task in settings.tasks())
+    with contextlib.closing(run_groups(groups, settings.jobs, carried())) as results:
+        for found in results:
+            if isinstance(found, Lost):
+                why = "its process was killed, for example for lack of memory; try fewer --jobs"
+                name, index = found.arguments[0]
+                found = Failure(name, index, settings.seed, why)
+            yield found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -200,7 +241,7 @@ class SummaryRow:
     @property
     def passes(self) -> bool:
         most = self.undecided_limit * self.steps
-        return self.violations == self.different == 0 and self.undecided <= most
+        return self.steps > 0 and self.violations == self.different == 0 and self.undecided <= most
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
