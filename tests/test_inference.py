@@ -280,7 +280,7 @@ SETS = {
 }  # fmt: skip
 POINTS = [(gaussian, x) for x in (0.3, 8.5, -37.0, 500.0)]
 POINTS += [(spherical, *at) for at in itertools.product((0.3, -40.0), (2, 3, 4, 19))]
-POINTS += [(circular, *at) for at in itertools.product((0.3, -4.0, 1e6), (0.7, 1.0), (0, 1, 17))]
+POINTS += [(circular, *at) for at in itertools.product((0.0, 0.3, -4.0, 1e6), (0.7, 1.0), (0, 1, 17))]
 
 
 def bounds_of(law, exact):
