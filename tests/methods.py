@@ -133,7 +133,6 @@ IN_SAMPLES = {"Problem": "u is one of samples"}
 IN_DOUBLE = {"dtype": "is computed in float64"}
 ONE_Y = {"Problem": "has one y"}
 COPIES = {("Gram", "ties"): "copies are known to √eps"}
-NEARER = {("Gram", "tall"): "bounds allow for its rounding"} | COPIES
 WIDER = {"Gram": "intervals widen by its rounding"}
 UNSCALED = {("lengths", "tall"): "it is of the columns as they are"}
 WITH_TIES = [
@@ -165,8 +164,8 @@ ROWS = [
     Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | IN_SAMPLES),
     Method("hadamard_descent", arguments=(LAM,), lacks=CORRELATIONS),
     Method("best_subset", arguments=(3,), lacks=COPIES),
-    Method("best_subset", "hierarchy", (3,), columns="S", lacks=NEARER, function=related),
-    Method("subsets_within", arguments=(3,), options={"eps": 0.2}),
+    Method("best_subset", "hierarchy", (3,), columns="S", lacks=COPIES, function=related),
+    Method("subsets_within", arguments=(3,), options={"eps": 0.2}, lacks=COPIES),
     Method("swaps", arguments=(3,)),
     Method("swaps", "of replacement", options={"rule": "ompr"}),
     Method("stability_selection", options={"pairs": 3}, lacks=CORRELATIONS | OF_ROWS),
