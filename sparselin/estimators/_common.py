@@ -8,13 +8,21 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import PredefinedSplit, check_cv
+from sklearn.model_selection._split import _CVIterableWrapper
+from sklearn.utils import _safe_indexing
 from sklearn.utils import metadata_routing as routing
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_method_params,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
@@ -34,6 +42,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 Split = tuple[IndexArray, IndexArray]
+MaskArray: TypeAlias = NDArray[np.bool_]
 
 # the statuses that are no failure although the path is shorter than requested
 _WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
@@ -70,15 +79,33 @@ class RoutesToSplitter:
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
-        """Return the folds of `cv` as pairs (training rows, test rows).
+        """Return the folds of `cv` as pairs (training rows, test rows) of the rows of `data`.
 
-        params : metadata for the splitter.
+        A splitter splits these rows, of which none has weight zero. Pairs of index arrays, and a
+        `PredefinedSplit`, refer to the rows that the caller passed. They are translated, and a fold whose
+        test rows all had weight zero is left out.
+
+        params : metadata for the splitter, for all rows that the caller passed.
         """
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), params
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
             metadata = routed.splitter.split
-        return list(cv.split(data.X, data.y, **metadata))
+        if data.used is None:
+            return list(cv.split(data.X, data.y, **metadata))
+        if not isinstance(cv, PredefinedSplit | _CVIterableWrapper):
+            metadata = _check_method_params(data.used, metadata, np.flatnonzero(data.used))
+            return list(cv.split(data.X, data.y, **metadata))
+        number = np.cumsum(data.used) - 1  # of each row that was passed, among those that are used
+        folds = [[number[rows][data.used[rows]] for rows in split] for split in cv.split()]
+        for i, (train, test) in enumerate(folds):
+            if len(test) and not len(train):
+                where = f"all training rows of fold {i + 1} of {len(folds)}"
+                raise ValueError(f"{where} have sample_weight zero. Leave this fold out of cv")
+        left = [(train, test) for train, test in folds if len(test)]
+        if not left:
+            raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
+        return left
 
 
 class FeatureSelector(SelectorMixin):  # type: ignore[misc]
@@ -108,7 +135,7 @@ def validate(
     check_mask(sample_weight=sample_weight)
     X, y = validate_columns(estimator, X, y, **checks)
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return X, y, sample_weight
 
 
@@ -121,6 +148,23 @@ def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
         if hasattr(X, "columns"):
             to_array(X, "X")
         raise
+
+
+def without_weightless(X: Any, y: Any, weight: FloatArray | None) -> tuple[Any, Any, Any, MaskArray | None]:
+    """Leave out the rows of weight zero; return X, y, the weights, and the mask of the rows that are left.
+
+    The mask is None if no weight is zero.
+    """
+    if weight is None or weight.all():
+        return X, y, weight, None
+    used = weight > 0
+    rows = np.flatnonzero(used)
+    return _safe_indexing(X, rows), _safe_indexing(y, rows), weight[rows], used
+
+
+def as_given(sample_weight: Any) -> FloatArray | None:
+    """Return the weights of all rows that the caller passed, zeros included, as an array, or None."""
+    return None if sample_weight is None else np.asarray(sample_weight, np.float64)
 
 
 def _is_plain(data: Any, ndim: int) -> bool:
@@ -156,7 +200,12 @@ def names_of(estimator: Any) -> Names:
 
 @dataclasses.dataclass(frozen=True)
 class Observations:
-    """Validated rows: X (n, d), y (n,) or (n, q), weights (n,) or None, and the names of the columns."""
+    """Validated rows: X (n, d), y (n,) or (n, q), weights (n,) > 0 or None, and the names of the columns.
+
+    Rows of weight zero are left out, so that they are as if removed in fits, folds, criteria and ranks.
+
+    used : (N,) whether each of the N rows that the caller passed is among the n rows; None if all are.
+    """
 
     X: Any
     y: FloatArray
@@ -164,6 +213,7 @@ class Observations:
     names: Names
     intercept: bool
     standardize: bool = False
+    used: MaskArray | None = None
 
     @classmethod
     def of_fit(
@@ -185,19 +235,26 @@ class Observations:
                 estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
                 dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
             )  # fmt: skip
+        X, y, weight, used = without_weightless(X, y, weight)
         names = names_of(estimator) or frame_names(data)
         names = None if names is None or len(set(names)) < len(names) else names
-        return cls(X, y, weight, names, check_flag(estimator.fit_intercept, "fit_intercept"))
+        intercept = check_flag(estimator.fit_intercept, "fit_intercept")
+        return cls(X, y, weight, names, intercept, used=used)
 
     @property
     def total(self) -> float:
-        """The number of rows; with weights their sum, because a row of weight w counts as w equal rows."""
+        """The sum of the weights Σ w_i, or the number of rows without weights; it is no number of rows."""
         return float(len(self.y) if self.weight is None else self.weight.sum(dtype=np.float64))
 
     @property
-    def positive_rows(self) -> int:
-        """The number of rows with a positive weight."""
-        return len(self.y) if self.weight is None else int(np.count_nonzero(self.weight))
+    def mean_log_weight(self) -> float:
+        """The mean of ln w_i, or 0 without weights.
+
+        If y_i ~ N(μ_i, σ²/w_i), then −2·log-likelihood is Σ ln(2πσ²/w_i) + Σ w_i(y_i − μ_i)²/σ². With the
+        term −Σ ln w_i it does not depend on the unit of the weights: for weights c·w, cσ² takes the place of
+        σ².
+        """
+        return 0.0 if self.weight is None else float(np.mean(np.log(self.weight, dtype=np.float64)))
 
     @property
     def outputs(self) -> int:
@@ -276,20 +333,8 @@ def warn_if_short(
 
 
 def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return the (weighted) mean squares (m,) of residuals (n, m); NaN if all weights are zero."""
-    squares = np.square(residuals, dtype=np.float64)
-    if weight is None:
-        return np.asarray(squares.mean(axis=0))
-    total = float(weight.sum(dtype=np.float64))
-    return np.asarray(weight @ squares / total) if total else np.full(squares.shape[1], np.nan)
-
-
-def mean_of_folds(mse: FloatArray) -> FloatArray:
-    """Return the mean (q,) of `mse` (q, folds) over the folds with a test row of positive weight."""
-    scored = ~np.isnan(mse).all(axis=0)
-    if not scored.any():
-        raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
-    return np.asarray(mse[:, scored].mean(axis=1))
+    """Return the (weighted) mean squares (m,) of residuals (n, m)."""
+    return np.asarray(np.average(np.square(residuals, dtype=np.float64), axis=0, weights=weight))
 
 
 class FitTask:

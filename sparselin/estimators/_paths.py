@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 import sparselin as sl
-from sparselin.estimators._common import Observations
+from sparselin.estimators._common import Observations, Split
 from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
 from sparselin.greedy._selection import ranks_of
@@ -243,11 +243,30 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
     if len(found.result) < f:
         units = "features" if task.groups is None else "groups"
+        why = "the data are separated" if found.status is Status.NO_MINIMUM else found.status.message
         raise ValueError(
-            f"the {f} forced {units} have no model on {len(task.y)} rows: {found.status.message}. Pass fewer "
+            f"the {f} forced {units} have no model on {len(task.y)} rows: {why}. Pass fewer "
             f"forced {units}; in cross-validation you can also pass a cv that leaves fewer rows out"
         )
     return found
+
+
+def reason(status: Status, path: Any, exclude: Sequence[Any], names: Names) -> str:
+    """Return why a path ended early, in words that fit the parameters of a selector.
+
+    path : the result on all columns of X.
+    exclude, names : the excluded columns, and the names of the columns or None.
+    """
+    if status is not Status.NO_MINIMUM:
+        return status.message
+    (last,) = path.unfitted
+    grouped = isinstance(path, GroupPath)
+    columns = np.flatnonzero(path.groups == last).tolist() if grouped else [last]
+    given = [*exclude, *(columns if names is None else [str(names[j]) for j in columns])]
+    return (
+        f"with the next {'group' if grouped else 'feature'} the data are separated, so the likelihood has no "
+        f"maximum. Pass exclude={given} to go on without it"
+    )
 
 
 def _models_of_loss(f: int, rank: int, path: GeneralizedPath) -> list[LinearFit]:
@@ -433,26 +452,39 @@ def check_classes(y: FloatArray, classes: Any) -> None:
         )
 
 
-def check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
-    """Raise ValueError if a fold cannot be used.
-
-    This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.
+def check_fold(task: Task, train: IndexArray, test: IndexArray, where: str) -> None:
+    """Raise ValueError if a fold cannot be used: it has no training or test rows, or its y is constant.
 
     where : the name of the fold, for the message.
     """
-    most = len(train) - task.intercept
-    if k > most:
-        raise ValueError(
-            f"max_features={k} is too large for {where}: its {len(train)} training rows have rank at most "
-            f"{most}{' besides the intercept' if task.intercept else ''}. Decrease max_features, or pass a "
-            "cv that leaves fewer rows out."
-        )
-    weight = task.weight
-    if weight is not None and not (weight[train].any() and weight[test].any()):
-        raise ValueError(f"all training or all test rows of {where} have sample_weight zero; shuffle rows")
-    y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
+    if not (np.size(train) and np.size(test)):
+        raise ValueError(f"cv must give training and test rows in each fold; {where} lacks one of them")
+    y = task.y[train]
     if np.all(y == y[0]):
         raise ValueError(
-            f"y is constant on the {len(train)} training rows of {where}, so nothing can be selected. If the "
+            f"y is constant on the {len(y)} training rows of {where}, so nothing can be selected. If the "
             "rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
         )
+
+
+def check_rank_in_folds(task: Task, splits: Sequence[Split], k: int, given: int | None) -> None:
+    """Raise ValueError if the columns have a rank below k on the training rows of some fold.
+
+    given : the `max_features` of the user, at least k, or None.
+    """
+    rows, number = min((len(train), i + 1) for i, (train, _) in enumerate(splits))
+    most, forced = rows - int(task.intercept), len(task.forced)
+    if k <= most:
+        return
+    fold = f"fold {number} of {len(splits)} has only {rows} training rows"
+    rank = f"so the rank is at most {most}{' besides the intercept' if task.intercept else ''}"
+    if given is None or most < max(1, forced):
+        units = "features" if task.groups is None else "groups"
+        todo = f"Pass fewer than {forced} forced {units}, or a cv" if forced else "Pass a cv"
+        raise ValueError(
+            f"{fold}, {rank}, and {k} features are to be compared. {todo} that leaves fewer rows out"
+        )
+    raise ValueError(
+        f"max_features={given} is too large: {fold}, {rank}. Pass max_features={most} or less, or a cv that "
+        "leaves fewer rows out"
+    )

@@ -101,8 +101,9 @@ class PathSelector(  # type: ignore[misc]
         X : (n, d) array, frame, or sparse array or matrix.
         y : (n,) numbers, or labels for the logistic loss. `OMPSelector` with the squared loss also takes
             (n, q) numbers or one-hot classes.
-        sample_weight : (n,) weights of the terms of the loss. A whole number has the effect of repeating the
-            row.
+        sample_weight : (n,) weights ≥ 0 of the terms of the loss: inverse variances up to a factor. Only
+            their ratios matter, and rows of weight 0 are as if removed. To count rows several times, repeat
+            them by `np.repeat(X, counts, axis=0)`; weights do not do that.
         params : arguments of the `split` method of `cv`, such as groups.
 
         Raises
@@ -122,7 +123,7 @@ class PathSelector(  # type: ignore[misc]
         task, kept = self._check_data(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
-        whole = FitTask.of_fit(self, X, y, task.weight, steps)
+        whole = FitTask.of_fit(self, X, y, _common.as_given(sample_weight), steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
         def attributes(result: Result, models: list[LinearFit]) -> dict[str, Any]:
@@ -221,11 +222,16 @@ class PathSelector(  # type: ignore[misc]
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
         y = _paths.as_outputs(y, type(self).__name__, self._several)
+        double = np.dtype(np.float64)
+        weight = None if sample_weight is None else validation.check_weights(sample_weight, len(y), double)
+        X, y, weight, used = _common.without_weightless(X, y, weight)
+        if len(y) < 2:
+            raise ValueError(f"X must have at least 2 rows of positive sample_weight; got {len(y)}")
         self.classes_: Any = None
         if self.loss == "logistic":
             labels, self.classes_ = encode_labels(y)
             y = labels.astype(X.dtype)
-        n, d = X.shape
+        d = X.shape[1]
         self._names = names = _common.names_of(self) or validation.frame_names(data)
         columns = validation.frame_labels(data)
         first = validation.check_indices(self.forced, d, "forced", names, columns)
@@ -240,12 +246,11 @@ class PathSelector(  # type: ignore[misc]
         if self.groups is not None:
             self.groups_, groups = _paths.number_groups(self.groups, columns, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
-        weight = None if sample_weight is None else validation.check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
         intercept = validation.check_flag(self.fit_intercept, "fit_intercept")
         standardize = validation.check_flag(self.standardize, "standardize")
         task = Task(
-            X, y, weight, inner, intercept, standardize, forced=first, groups=groups,
+            X, y, weight, inner, intercept, standardize, used, forced=first, groups=groups,
             group_weights=_paths.check_group_weights(self.group_weights, groups), loss=self.loss,
         )  # fmt: skip
         return task, kept
@@ -280,8 +285,7 @@ class PathSelector(  # type: ignore[misc]
         most = k
         if rule is not None:
             folds = self._folds(task, params) if rule in CROSS_VALIDATED else []
-            total = task.positive_rows if rule == LEAVE_ONE_OUT else int(task.total)
-            rows = min((len(train) for train, _ in folds), default=total)
+            rows = min((len(train) for train, _ in folds), default=len(task.y))
             most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
         if self.max_features is not None:
             least = 1 if isinstance(given, str) else k
@@ -318,7 +322,7 @@ class PathSelector(  # type: ignore[misc]
         variance = self.noise_variance
         if variance is not None:
             variance = validation.check_real(variance, "noise_variance", lambda v: v > 0, "positive")
-        gamma = _default_gamma(task.total, task.units - f) if self.gamma is None else self.gamma
+        gamma = _default_gamma(len(task.y), task.units - f) if self.gamma is None else self.gamma
         gamma = validation.check_level(gamma, "gamma")
         self.gamma_ = gamma if request.rule == "ebic" else None
         self.scores_ = _criterion(request.rule, models, task, gamma, variance)
@@ -347,7 +351,7 @@ class PathSelector(  # type: ignore[misc]
             if short and not within and found.status not in (Status.STOPPED, Status.TOLERANCE):
                 aim = f"k={request.k}" if request.tol is None else f"tol={request.tol}"
                 last = f"no {units} are left" if self.max_features is None else "max_features is reached"
-                why = last if found.status is Status.COMPLETED else found.status.message
+                why = last if found.status is Status.COMPLETED else self._reason(found)
                 messages.append(f"{of} ended with k={k}, before it reached {aim}: {why}")
         elif self.scores_[position] == -np.inf:
             messages.append(
@@ -360,12 +364,16 @@ class PathSelector(  # type: ignore[misc]
                 "better. Pass a larger max_features"
             )
         if request.rule is not None and getattr(found.result, "unfitted", None):
-            messages.append(f"the path ended with k={self.sizes_[-1]}: {found.status.message}")
+            messages.append(f"the path ended with k={self.sizes_[-1]}: {self._reason(found)}")
         for message in messages:
             warnings.warn(message, stacklevel=4)
 
+    def _reason(self, found: ModelPath) -> str:
+        """Return why the path ended early."""
+        return _paths.reason(found.status, self.path_, list(self.exclude), self._names)
 
-def _default_gamma(n: float, p: int) -> float:
+
+def _default_gamma(n: int, p: int) -> float:
     """Return the default γ of EBIC for n rows and p features to choose from.
 
     It is γ = max(0, 1 − ln n/(4·ln p)), or 0 for p = 1.
@@ -387,39 +395,44 @@ def _criterion(
     """Return AIC, BIC or EBIC_γ of the models with f, f + 1, … units; less is better.
 
     A unit is a feature or a group of features, and f of the units are forced. Let y_ij = μ_j + x_iᵀB_j + ε_ij
-    for i ≤ n and j ≤ q, where the ε_ij are independent N(0, σ²), and let RSS = ‖Y − XB‖_F². Up to a constant,
-    the minimum of −2·log-likelihood is n·q·ln(RSS/(n·q)), or RSS/σ² if the variance σ² is known. Let ν be the
-    rank of the selected columns, centred if there is an intercept. Let u of p units be selected, where u and
-    p do not count the forced units. Then
+    for i ≤ n and j ≤ q, where the ε_ij are independent N(0, σ²/w_i) with the weights w_i > 0 (all 1 if there
+    are none), and let RSS = Σ w_i(y_ij − x_iᵀB_j)². Up to the constant nq(1 + ln 2π), the minimum of
+    −2·log-likelihood over B and σ² is n·q·ln(RSS/(n·q)) − q·Σ ln w_i. If weights w are replaced by c·w, RSS
+    becomes c·RSS, and both terms change by nq·ln c. So the criterion does not depend on the unit of the
+    weights. If σ² is known, the variance of a row of weight 1, the fit contributes RSS/σ² in place of both
+    terms. Let ν be the rank of the selected columns, centred if there is an intercept. Let u of p units be
+    selected, where u and p do not count the forced units. Then
 
         AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
 
     (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
-    space*, 2014). The intercepts and σ² are parameters of every model and are left out. A row of weight w
-    counts as w equal rows, so n is the sum of the weights. For losses other than the squared one the deviance
-    takes the place of RSS/σ², because it is −2·log-likelihood up to a constant.
+    space*, 2014). The intercepts and σ² are parameters of every model and are left out. n is the number of
+    rows of positive weight. For losses other than the squared one the deviance takes the place of RSS/σ²,
+    because it is −2·log-likelihood up to a constant. Its weights are divided by their mean, so that they add
+    up to n: the likelihood of a row with weight w_i is raised to the power n·w_i/Σw.
 
     If σ² is unknown and y is fitted exactly, RSS = 0 and the criterion is −∞. Such a fit says nothing about a
     model without degrees of freedom. This is a model in which each output has at least n parameters,
     including the intercept, or at least as many parameters as there are distinct rows of X. Therefore the
     criterion of such a model is +∞.
     """
-    n, q, forced = task.total, task.outputs, len(task.forced)
-    rss = np.array([model.residual for model in models]) ** 2
+    n, q, forced = len(task.y), task.outputs, len(task.forced)
+    norms = np.array([model.residual for model in models])
     rank = np.array([model.rank for model in models])
     if variance is None and task.loss == "squared":
         with np.errstate(divide="ignore"):
-            fit = n * q * np.log(rss / (n * q))
-        most = min(n, _different_rows(task)) if np.any(rss == 0) else n
+            fit = n * q * (2 * np.log(norms / math.sqrt(n * q)) - task.mean_log_weight)
+        most = min(n, _different_rows(task.X)) if np.any(norms == 0) else n
         fit[rank + task.intercept >= most] = np.inf
         if np.isinf(fit).all() and fit[0] > 0:
+            rows = f"{n} rows" if task.used is None else f"{n} rows of positive weight"
             raise ValueError(
                 f"{name!r} has no degree of freedom left: all models fit y exactly, with at most "
-                f"{len(rank) + forced - 1} features and {n:g} rows (the sum of sample_weight if given). Pass "
-                "an integer as n_features_to_select, or noise_variance"
+                f"{len(rank) + forced - 1} features and {rows}. Pass an integer as n_features_to_select, or "
+                "noise_variance"
             )
     else:
-        fit = rss if variance is None else rss / variance
+        fit = norms**2 * (n / task.total if variance is None else 1 / variance)
     scores = fit + (2.0 if name == "aic" else math.log(n)) * rank * q
     if name == "ebic":
         p, u = task.units - forced, np.arange(len(models))
@@ -438,9 +451,8 @@ def _chosen_position(name: str, scores: FloatArray) -> int:
     return int(rises[0]) if name == "ebic" and len(rises) else int(np.argmin(scores))
 
 
-def _different_rows(task: Task) -> int:
-    """Return the number of distinct rows of X that have a positive weight; −0.0 counts as 0.0."""
-    X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]
+def _different_rows(X: Any) -> int:
+    """Return the number of distinct rows of X; −0.0 counts as 0.0."""
     if isinstance(X, np.ndarray):
         return len({(row + 0.0).tobytes() for row in X})
     X = X.tocsr(copy=True)
@@ -456,7 +468,8 @@ def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: 
     A unit is a feature or a group of features, and f of the units are forced.
     """
     for number, split in enumerate(splits):
-        _paths.check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
+        _paths.check_fold(task, *split, f"fold {number + 1} of {len(splits)}")
+    _paths.check_rank_in_folds(task, splits, k, selector.max_features)
     jobs = (delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits)
     return summarize(Parallel(n_jobs=selector.n_jobs)(jobs), len(task.forced))
 

@@ -12,9 +12,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearModel
 
 import sparselin as sl
-from sparselin.estimators._common import FitTask, Observations, TakesSparse, set_model, with_callbacks
+from sparselin.estimators._common import (
+    FitTask,
+    Observations,
+    TakesSparse,
+    as_given,
+    set_model,
+    with_callbacks,
+)
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch
 from sparselin.estimators._selector import PathSelector
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, Status
 from sparselin.validation import Columns, frame_labels
@@ -35,6 +43,7 @@ def _warn(found: BestSubset, size: str) -> None:
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
+@suggest_parameters
 @dataclasses.dataclass(eq=False, repr=False)
 class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel):  # type: ignore[misc]
     """A linear model on the best subset of at most k features (`sparselin.best_subset`).
@@ -101,7 +110,8 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best subset for X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, q).
 
-        sample_weight : (n,) weights of the squared residuals, or None.
+        sample_weight : (n,) weights of the squared residuals, or None. Rows of weight 0 are as if removed.
+            With a ridge, weights c·w have the solutions of w with the ridge divided by c.
 
         Returns the estimator. Raises ValueError or TypeError if the data or parameters are invalid. Warns
         (`ConvergenceWarning`) if the subset is not proved to be the best.
@@ -109,7 +119,7 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
         data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         data = dataclasses.replace(data, standardize=bool(self.standardize))
         parts, k = (0 if data.outputs == 1 else data.outputs), self.n_nonzero_coefs
-        task = FitTask.of_fit(self, X, y, data.weight, parts)
+        task = FitTask.of_fit(self, X, y, as_given(sample_weight), parts)
         labels = frame_labels(X)
         if k is None:
             d = data.X.shape[1]
@@ -132,6 +142,7 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
         return self
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class BestSubsetSelector(PathSelector):
     """A selector of the best subset of each size, found by branch and bound (`sparselin.best_subset`).

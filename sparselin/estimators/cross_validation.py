@@ -6,17 +6,19 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
 
-from sparselin.estimators._common import Split
+from sparselin.estimators._common import Split, without_weightless
 from sparselin.estimators._paths import Task, check_fold
 from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.problem.labels import check_same_rows
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
-from sparselin.validation import check_mask
+from sparselin.validation import check_mask, check_weights
 
 
 def cross_validate(
@@ -39,7 +41,9 @@ def cross_validate(
     cv : the number of folds, or a splitter or list of splits, as in scikit-learn. A number means stratified
         folds for classes, otherwise folds of consecutive rows; KFold(10, shuffle=True) shuffles them.
     groups : (n,) labels for a splitter such as `GroupKFold`, which keeps the rows of a label in one fold.
-    sample_weight : (n,) weights of the rows, in the fit of the selector and in the errors.
+    sample_weight : (n,) weights ≥ 0 of the rows, in the fit of the selector and in the errors: inverse
+        variances up to a factor. Only their ratios matter, and rows of weight 0 are as if removed, also from
+        the fits of the other steps. A fold of a list of splits whose test rows all have weight 0 is left out.
     n_jobs : the number of processes for the folds.
     progress : a function that is called with the `Fold` after each fold.
 
@@ -69,13 +73,17 @@ def cross_validate(
     X, y = indexable(X, y)
     check_same_rows(X, y, "y")
     check_same_rows(X, sample_weight, "sample_weight")
+    if sample_weight is not None:
+        sample_weight = check_weights(sample_weight, _num_samples(X), np.dtype(np.float64))
+    X, y, sample_weight, used = without_weightless(X, y, sample_weight)
     selector = clone(last).set_params(tol=None, cv=cv)
     task, _ = selector._check_data(_fit_steps(clone(head), X, y), y, sample_weight)
-    splits = selector._folds(dataclasses.replace(task, X=X), {} if groups is None else {"groups": groups})
+    metadata = {} if groups is None else {"groups": groups}
+    splits = selector._folds(dataclasses.replace(task, X=X, used=used), metadata)
     rule = "cv" if isinstance(last.n_features_to_select, str) else last.n_features_to_select
     k = selector.set_params(n_features_to_select=rule, cv=splits)._request(task, {})[0].most
     for number, split in enumerate(splits):
-        check_fold(task, split[0], split[1], 0, f"fold {number + 1} of {len(splits)}")
+        check_fold(task, split[0], split[1], f"fold {number + 1} of {len(splits)}")
     selector.cv, task = None, dataclasses.replace(task, X=None)  # neither is needed in the folds
     jobs = (delayed(_fold)(head, selector, X, y, task, split, k) for split in splits)
     folds = []

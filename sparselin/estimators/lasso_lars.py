@@ -1,6 +1,7 @@
 """scikit-learn's `LassoLars`, `LassoLarsCV` and `LassoLarsIC`, computed with exact LASSO paths.
 
-With n rows, the penalty α of these classes is λ/n.
+With n rows, the penalty α of these classes is λ/n; with weights w it is λ/Σw, so that multiplying all weights
+by a factor does not change the solution at α.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sparselin.estimators import _common
 from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
 from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 from sparselin.results.base import dense
@@ -46,11 +48,13 @@ class AlphaPath(NamedTuple):
     status: Status
 
 
+@suggest_parameters
 class LassoLars(TakesSparse, linear_model.LassoLars):
     """scikit-learn's `LassoLars`, computed with the exact path of `sparselin.lasso_path`.
 
-    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, where n is the number of rows or the sum of the weights. The λ
-    of `lasso_path` is n·α. This estimator differs from scikit-learn's in these points:
+    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁ for n rows; the λ of `lasso_path` is n·α. With weights w it
+    minimises Σ w_i(y_i − β₀ − x_iᵀβ)²/(2Σw) + α‖β‖₁, so that only the ratios of the weights matter; then λ is
+    Σw·α. This estimator differs from scikit-learn's in these points:
 
     - The path is correct if several features enter or leave at once: at ties, and for duplicate and negated
       columns.
@@ -105,7 +109,8 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
         Xy : accepted but not used, like `precompute`.
-        sample_weight : (n,) weights ≥ 0 of the squared residuals, or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals, of which only the ratios matter, or None.
+            Rows of weight 0 are as if removed.
 
         Returns the estimator. Raises ValueError if the data are invalid. Warns (ConvergenceWarning) if a path
         ended above α.
@@ -126,6 +131,7 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
         return self
 
 
+@suggest_parameters
 class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     """scikit-learn's `LassoLarsCV`, computed with one path of `sparselin.lasso_path` for each fold.
 
@@ -173,7 +179,9 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, of which only
+            the ratios matter, or None. Rows of weight 0 are as if removed. A fold of an iterable `cv` whose
+            test rows all have weight 0 is left out.
         **params : arguments of the `split` method of `cv`, such as groups.
 
         Returns the estimator. Raises ValueError if the data are invalid.
@@ -197,7 +205,7 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         self.mse_path_ = np.column_stack([
             _common.mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
-        self.alpha_ = alphas[np.argmin(_common.mean_of_folds(self.mse_path_))]
+        self.alpha_ = alphas[np.argmin(self.mse_path_.mean(axis=1))]
         refit = task.subtask("refit", self.max_iter, len(folds))
         _fit_targets(self, data, float(self.alpha_), refit, True)
         refit.end({})
@@ -205,6 +213,7 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         return self
 
 
+@suggest_parameters
 class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     """scikit-learn's `LassoLarsIC`, computed with the exact path of `sparselin.lasso_path`.
 
@@ -212,8 +221,12 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
 
         n·log(2πσ²) + ‖y − β₀ − Xβ‖²/σ² + c·|{j : β_j ≠ 0}|,    c = 2 (AIC) or log n (BIC)
 
-    (Zou, Hastie and Tibshirani, *On the degrees of freedom of the lasso*, 2007). If there are weights, n is
-    their sum, as if a row of weight 2 occurred twice. In other respects the estimator is like `LassoLars`.
+    (Zou, Hastie and Tibshirani, *On the degrees of freedom of the lasso*, 2007). Weights w are inverse
+    variances up to a factor: row i has the noise variance σ²/w_i. Then the first two terms are
+    Σ log(2πσ²/w_i) + Σ w_i(y_i − β₀ − x_iᵀβ)²/σ², and n is the number of rows of positive weight. So with an
+    estimated σ² the criterion does not depend on the unit of the weights. To count rows several times, repeat
+    them by `np.repeat(X, counts, axis=0)`; weights do not do that. In other respects the estimator is like
+    `LassoLars`.
 
     Parameters
     ----------
@@ -221,9 +234,9 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         The criterion to minimise.
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
     noise_variance : float, default=None
-        The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
-        residual of least squares on all features (at α = 0). Without an intercept the denominator is
-        n − n_features. It must be positive.
+        The noise variance σ² of a row (with weights, of a row of weight 1). By default it is estimated by
+        ‖r‖²/(n − n_features − 1), where r is the residual of least squares on all features (at α = 0).
+        Without an intercept the denominator is n − n_features. It must be positive.
 
     Attributes
     ----------
@@ -246,7 +259,8 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         copy_X : accepted but not used, because X is never written to.
-        sample_weight : (n,) weights ≥ 0, or None.
+        sample_weight : (n,) weights ≥ 0, inverse variances up to a factor, or None. Rows of weight 0 are as
+            if removed.
 
         Returns the estimator. Raises ValueError if the data are invalid or have too few rows to estimate σ².
         """
@@ -254,12 +268,12 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         task = FitTask.of_fit(self, data.X, data.y, data.weight, self.max_iter)
         variance = self.noise_variance
         self.noise_variance_ = _noise_variance(self, data) if variance is None else variance
-        size, path = data.total, _alpha_path(self, data, 0.0, task)
+        n, path = len(data.y), _alpha_path(self, data, 0.0, task)
         with np.errstate(divide="ignore", invalid="ignore"):  # σ = 0: y is constant
             self.criterion_ = (
-                size * np.log(2 * np.pi * self.noise_variance_)
+                n * (np.log(2 * np.pi * self.noise_variance_) - data.mean_log_weight)
                 + _squares(data, path) / self.noise_variance_
-                + (2 if self.criterion == "aic" else math.log(size)) * np.count_nonzero(path.coef, axis=1)
+                + (2 if self.criterion == "aic" else math.log(n)) * np.count_nonzero(path.coef, axis=1)
             )
         best = int(np.argmin(self.criterion_))
         self.alphas_, self.alpha_, self.n_iter_ = path.alphas, path.alphas[best], len(path.alphas) - 1
@@ -290,15 +304,17 @@ def _noise_variance(estimator: Any, data: Observations) -> float:
     If ‖r‖² is less than its rounding error eps²·‖y − ȳ‖², this error is used instead.
     """
     n, d = data.X.shape
-    whole = lasso_path(data.problem(), positive=estimator.positive)
-    free = data.total - d - estimator.fit_intercept
+    free = n - d - int(estimator.fit_intercept)
     if free <= 0:
+        # scikit-learn's tests look for the words up to "features"
         raise ValueError(
             f"You are using {type(estimator).__name__} in the case where the number of samples is smaller "
-            f"than the number of features (n_samples = {n}, n_features = {d}): least squares on all features "
-            "leaves no residual from which to estimate the variance of the noise. Pass noise_variance, or "
-            "fewer features."
+            f"than the number of features plus {1 + int(estimator.fit_intercept)} (n_samples = {n}"
+            f"{' of positive weight' * (data.used is not None)}, n_features = {d}): least squares on all "
+            f"features{' and the intercept' * int(estimator.fit_intercept)} leaves no residual from which to "
+            "estimate the variance of the noise. Pass noise_variance, or fewer features."
         )
+    whole = lasso_path(data.problem(), positive=estimator.positive)
     ends = AlphaPath(
         whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status
     )
@@ -369,7 +385,7 @@ def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
 
 
 def _squares(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return the weighted ‖y − β₀ − Xβ‖² (m,) at each knot."""
+    """Return the weighted Σ w_i(y_i − β₀ − x_iᵀβ)² (m,) at each knot."""
     return _common.mean_squares(_residuals(data, path), data.weight) * data.total
 
 

@@ -14,6 +14,7 @@ from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
 from sparselin.neural.training import adam, make_plan, seeded
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.problem.labels import align_columns
 from sparselin.results import Status
 from sparselin.validation import Columns, check_indices
@@ -63,6 +64,7 @@ class _Attention(NetworkEstimator):
         return final
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionClassifier(NetworkClassifier, _Attention):
     """A network that classifies with k features, which Sequential Attention selects.
@@ -113,6 +115,7 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
     """
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionRegressor(NetworkRegressor, _Attention):
     """A network that predicts numbers from k features, which Sequential Attention selects.

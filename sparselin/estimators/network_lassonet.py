@@ -24,6 +24,7 @@ from sparselin.neural.lassonet import constant_network, lassonet_path, network_a
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.results import FloatArray, IndexArray, LassoNetPath, Status
 from sparselin.validation import check_count, check_flag, check_real
 
@@ -235,6 +236,7 @@ class _LassoNetCV(_LassoNet):
         return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     """LassoNet: a network with a skip connection θ that classifies with few features.
@@ -292,6 +294,7 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     """
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
     """LassoNet for regression: a network that predicts numbers from few features; see `LassoNetClassifier`.
@@ -342,6 +345,7 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
     """
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
     """A `LassoNetClassifier` whose λ is chosen by cross-validation.
@@ -374,6 +378,7 @@ class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
     """
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
     """A `LassoNetRegressor` whose λ is chosen by cross-validation, as in `LassoNetClassifierCV`.

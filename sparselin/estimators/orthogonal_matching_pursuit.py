@@ -17,6 +17,7 @@ from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import workers
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.results import FloatArray, Status
 
 
@@ -29,6 +30,7 @@ class _TargetFits(NamedTuple):
     status: list[Status]
 
 
+@suggest_parameters
 class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPursuit):
     """scikit-learn's `OrthogonalMatchingPursuit`, computed with `sparselin.omp`.
 
@@ -74,7 +76,8 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals (also in the rule ‖r‖² ≤ tol), or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals (also in the rule ‖r‖² ≤ tol), or None. Rows
+            of weight 0 are as if removed.
 
         Returns the estimator. Raises ValueError if the data are invalid or `n_nonzero_coefs` exceeds the
         number of features. Warns (RuntimeWarning) if fewer features were selected than requested, or if
@@ -95,6 +98,7 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
         return self
 
 
+@suggest_parameters
 class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.OrthogonalMatchingPursuitCV):
     """scikit-learn's `OrthogonalMatchingPursuitCV`, computed with one path of `sparselin.omp` for each fold.
 
@@ -143,7 +147,9 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, of which only
+            the ratios matter, or None. Rows of weight 0 are as if removed. A fold of an iterable `cv` whose
+            test rows all have weight 0 is left out.
         **params : arguments of the `split` method of `cv`, such as groups.
 
         Returns the estimator. Raises ValueError if the data are invalid or `max_iter` exceeds the number of
@@ -167,7 +173,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
             )
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
-        self.n_nonzero_coefs_ = np.argmin(_common.mean_of_folds(self.mse_path_)) + 1
+        self.n_nonzero_coefs_ = np.argmin(self.mse_path_.mean(axis=1)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.subtask("refit", k, len(folds))
         _set(self, data, _fit_targets(self, data, k, None, refit))
@@ -207,7 +213,7 @@ def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, 
 def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
     """Run `batch_omp` on all targets. An intercept is a column of ones that is selected first."""
     X, weight, d, ones = data.X, data.weight, data.X.shape[1], int(data.intercept)
-    root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight)[:, None]
+    root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight).astype(X.dtype)[:, None]
     D = np.hstack([X if weight is None else X * root, root[:, :ones]])
     batch = batch_omp(D, data.y * root, k + ones, residual=level, forced=range(d, d + ones))
     coef = batch.to_sparse().toarray()

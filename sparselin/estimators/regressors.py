@@ -14,6 +14,7 @@ import sparselin as sl
 from sparselin.estimators import _common
 from sparselin.estimators._common import FitTask, Observations, TakesSparse
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.results import SelectionPath
 from sparselin.results.base import dense
 from sparselin.validation import check_count
@@ -36,7 +37,8 @@ class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals, or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals, of which only the ratios matter, or None.
+            Rows of weight 0 are as if removed.
 
         Returns the estimator. Raises ValueError or TypeError if the data or parameters are invalid. Warns
         (RuntimeWarning) if fewer features were selected than requested.
@@ -68,7 +70,7 @@ class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel)
             return check_count(given, "n_nonzero_coefs", 1, d)
         if self.max_nonzero_coefs is not None:
             return check_count(self.max_nonzero_coefs, "max_nonzero_coefs", 1, d)
-        return min(d, max(1, (data.positive_rows - int(data.intercept)) // 2))
+        return min(d, max(1, (len(data.y) - int(data.intercept)) // 2))
 
     def _set(self, data: Observations, paths: list[SelectionPath], counts: list[int], k: int) -> None:
         """Set the fitted attributes to those of the models with the given numbers of features."""
@@ -83,6 +85,7 @@ class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel)
             _common.warn_if_short(data, counts, [path.status for path in paths], k)
 
 
+@suggest_parameters
 class OLSRegressor(_PathRegressor):
     """A linear model on features selected by orthogonal least squares (`sparselin.ols`).
 
@@ -129,6 +132,7 @@ class OLSRegressor(_PathRegressor):
         return sl.ols(problem, k, **options)
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialLassoRegressor(_PathRegressor):
     """A linear model on features selected by Sequential LASSO (`sparselin.sequential_lasso`).

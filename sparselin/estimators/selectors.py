@@ -11,10 +11,12 @@ from sklearn.utils import check_random_state
 import sparselin as sl
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
 from sparselin.estimators._selector import PathSelector
+from sparselin.problem.argument_names import suggest_parameters
 from sparselin.results import LassoPath, Status
 from sparselin.selection.methods import last_within, path_beyond, refit
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class OMPSelector(PathSelector):
     """A selector that follows Orthogonal Matching Pursuit (`sparselin.omp`).
@@ -36,18 +38,19 @@ class OMPSelector(PathSelector):
         groups. It is an integer, a fraction in (0, 1] of the features that are not excluded (rounded down, at
         least one feature), or the name of a rule:
         "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the global minimum along the path.
-            Let k features be selected and RSS be their residual sum of squares, with q outputs, n rows (the
-            sum of the weights), and u of p features chosen besides the forced ones. Then
+            Let k features be selected and RSS be their (weighted) residual sum of squares, with q outputs, n
+            rows of positive weight, and u of p features chosen besides the forced ones. Then
 
-                EBIC_γ = nq·ln(RSS/(nq)) + kq·ln n + 2γ·ln C(p, u)
+                EBIC_γ = nq·ln(RSS/(nq)) − q·Σ ln w_i + kq·ln n + 2γ·ln C(p, u)
 
             (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
             feature space*, 2014). BIC has γ = 0; AIC has γ = 0 and 2 in place of ln n. k counts the forced
             features, but p and u do not. With groups, p and u count groups. If the selected columns (centred
             if there is an intercept) are dependent, and with groups, k is their rank. If RSS = 0, the
             criterion is −∞, with a warning if this model is chosen; it is +∞ if the model has no degree of
-            freedom left. For other losses the deviance, which is −2·log-likelihood up to a constant, replaces
-            nq·ln(RSS/(nq));
+            freedom left. Weights w_i are inverse variances up to a factor, on which no criterion depends (all
+            w_i are 1 if there are none). For other losses the deviance, which is −2·log-likelihood up to a
+            constant, replaces the first two terms; there the weights are divided by their mean;
         "loo" : the least corrected leave-one-out error (`sparselin.leave_one_out`) of least squares on the
             features; with several outputs its mean. It needs the squared loss. It takes the features of each
             model as given, and does not repeat the selection, so with many more features than rows it
@@ -88,7 +91,8 @@ class OMPSelector(PathSelector):
         example, 100 rows and 1000 features, five of which influence y (coefficients 0.7 to 2, noise of
         variance 1). On average over 100 draws, γ = 1 selected 0.26 noise features, where the default selected
         0.54, and missed 0.14 of the five features, where the default missed 0.12.
-    noise_variance : σ² of the squared loss if it is known; then RSS/σ² replaces nq·ln(RSS/(nq)).
+    noise_variance : σ² of the squared loss if it is known, with weights that of a row of weight 1; then
+        RSS/σ² replaces the first two terms of the criteria.
     n_jobs : the number of processes for the folds.
 
     Attributes
@@ -109,9 +113,9 @@ class OMPSelector(PathSelector):
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
     Sparse X stays sparse, and float32 stays float32. `sample_weight` weighs the squared residuals, or the
-    terms of the loss. Callbacks of scikit-learn 1.9 are called at each step; if the hook `on_fit_task_end`
-    returns True, the path ends there. If the path ends before a step that has begun, this step has no
-    `fitted_estimator`.
+    terms of the loss; rows of weight 0 are as if removed. Callbacks of scikit-learn 1.9 are called at each
+    step; if the hook `on_fit_task_end` returns True, the path ends there. If the path ends before a step that
+    has begun, this step has no `fitted_estimator`.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
@@ -152,6 +156,7 @@ class OMPSelector(PathSelector):
         return along_groups(task, k, tol, watch)
 
 
+@suggest_parameters
 class OLSSelector(PathSelector):
     """A selector that follows orthogonal least squares, or forward selection (`sparselin.ols`).
 
@@ -170,6 +175,7 @@ class OLSSelector(PathSelector):
         return along(sl.ols, task.problem(), task.forced, k, watch, tol=tol)
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoSelector(PathSelector):
     """A selector that follows the path of the LASSO, with least squares on the features of its solutions.
@@ -212,6 +218,7 @@ class LassoSelector(PathSelector):
         return found | {"path_": tuple(found["path_"])}
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialLassoSelector(PathSelector):
     """A selector that follows Sequential LASSO (`sparselin.sequential_lasso`).
@@ -246,6 +253,7 @@ class SequentialLassoSelector(PathSelector):
         return until(tol, sl.sequential_lasso, task, k, watch, method=self.method)
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionSelector(PathSelector):
     """A selector that follows Sequential Attention (`sparselin.sequential_attention`).
@@ -281,6 +289,7 @@ class SequentialAttentionSelector(PathSelector):
         )  # fmt: skip
 
 
+@suggest_parameters
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class DiverseSelector(PathSelector):
     """A selector of features with a large R² + ν·f, where the spectral regularizer f rewards diversity.
@@ -320,7 +329,7 @@ class DiverseSelector(PathSelector):
         if self.search not in searches:
             raise ValueError(f"search must be one of {sorted(searches)}; got {self.search!r}")
         f = sl.spectral.SmoothedDifferentialEntropy(1.0) if self.regularizer is None else self.regularizer
-        weight = np.ones(len(task.y), task.X.dtype) if task.weight is None else task.weight
+        weight = np.ones(len(task.y)) if task.weight is None else task.weight
         unit = dataclasses.replace(task, weight=weight / weight.sum()).problem()
         options: dict[str, Any] = {"regularizer": f, "nu": self.nu, "forced": task.forced}
         steps = Sets(task, tol, watch)

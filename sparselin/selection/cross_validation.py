@@ -28,8 +28,9 @@ class Fold(NamedTuple):
 class CrossValidation:
     """The mean squared errors on held-out rows, for each number of features t.
 
-    Let E_l be the error in fold l, w_l its weight (the sum of the weights of its rows), and K the number of
-    folds. The error E and its standard error are those of glmnet (Friedman, Hastie and Tibshirani, 2010):
+    Let E_l be the error in fold l, w_l its weight (the sum of the weights of its rows, of which only the
+    ratios matter), and K the number of folds. The error E and its standard error are those of glmnet
+    (Friedman, Hastie and Tibshirani, 2010):
 
         E = Σ w_l E_l/Σ w_l,     standard error = √(Σ w_l (E_l − E)²/Σ w_l/(K − 1)).
 
