@@ -303,7 +303,7 @@ def test_options_are_refused():
 
 def test_data_are_refused():
     refused("sample_weight must be nonnegative", sample_weight=-np.ones(442))
-    refused("'ebic' has no degree of freedom left", sample_weight=np.ones(442) / 442)
+    refused("at least 2 rows of positive sample_weight; got 1", sample_weight=np.arange(442) == 3)
     refused("LabelBinarizer", y=WORDS)
     refused("labels of the rows of X in another order", y=TARGET[::-1])
 
@@ -314,9 +314,11 @@ def test_folds_are_refused():
     refused("a class that occurs only once, column 2", "cv", y=np.eye(3)[np.r_[2, np.arange(441) % 2]])
     refused("at least two splits; got 1", "cv", cv=[(np.arange(400), np.arange(400, 442))])
     nine = [(np.arange(9), np.arange(9, 442))] * 2
-    words = "max_features=9 is too large for fold 1 of 2: its 9 training rows"
+    words = "max_features=9 is too large: fold 1 of 2 has only 9 training .* Pass max_features=8 or less"
     refused(words, "cv", cv=nine, max_features=9)
-    refused("test rows of fold 1 of 2 have sample_weight zero", "cv", cv=2, sample_weight=1.0 - HALF)
+    halves = [(np.flatnonzero(side == HALF), np.flatnonzero(side != HALF)) for side in (0, 1)]
+    words = "all training rows of fold . of 2 have sample_weight zero. Leave this fold out of cv"
+    refused(words, "cv", cv=halves, sample_weight=1.0 - HALF)
 
 
 def test_losses_are_refused():
@@ -331,5 +333,5 @@ def test_losses_are_refused():
     refused("a class that occurs only once, 'top'", "cv", loss="logistic", y=top)
     words = "y is constant on the 221 training rows of fold 1 of 2"
     refused(words, "cv", loss="logistic", cv=KFold(2), y=HALF)
-    words = "the 1 forced features have no model on 442 rows: with the next feature or group the data"
+    words = "the 1 forced features have no model on 442 rows: the data are separated"
     refused(words, loss="logistic", forced=["bmi"], y=X[:, 2] > 0)

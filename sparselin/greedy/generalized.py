@@ -94,7 +94,7 @@ def generalized_omp(
     intercept : whether to fit an unpenalised intercept. For a table of data pass True. The default is False,
         as in all functions, because the theorems are about X as it is given.
     standardize : compare columns divided by their standard deviations (see `Problem`).
-    sample_weight : (n,) weights w ≥ 0 of the terms of L; an integer weight stands for repeated rows.
+    sample_weight : (n,) weights w ≥ 0 of the terms of L; multiplying all by a factor changes no coefficient.
     callback : called after each pick with the path so far; the selection stops if it returns True.
 
     Returns
