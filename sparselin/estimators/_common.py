@@ -162,7 +162,7 @@ def without_weightless(X: Any, y: Any, weight: FloatArray | None) -> tuple[Any, 
     return _safe_indexing(X, rows), _safe_indexing(y, rows), weight[rows], used
 
 
-def as_given(sample_weight: Any) -> FloatArray | None:
+def weights_of_all(sample_weight: Any) -> FloatArray | None:
     """Return the weights of all rows that the caller passed, zeros included, as an array, or None."""
     return None if sample_weight is None else np.asarray(sample_weight, np.float64)
 

@@ -123,7 +123,7 @@ class PathSelector(  # type: ignore[misc]
         task, kept = self._check_data(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
-        whole = FitTask.of_fit(self, X, y, _common.as_given(sample_weight), steps)
+        whole = FitTask.of_fit(self, X, y, _common.weights_of_all(sample_weight), steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
         def attributes(result: Result, models: list[LinearFit]) -> dict[str, Any]:

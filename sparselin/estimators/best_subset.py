@@ -16,8 +16,8 @@ from sparselin.estimators._common import (
     FitTask,
     Observations,
     TakesSparse,
-    as_given,
     set_model,
+    weights_of_all,
     with_callbacks,
 )
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch
@@ -119,7 +119,7 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
         data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         data = dataclasses.replace(data, standardize=bool(self.standardize))
         parts, k = (0 if data.outputs == 1 else data.outputs), self.n_nonzero_coefs
-        task = FitTask.of_fit(self, X, y, as_given(sample_weight), parts)
+        task = FitTask.of_fit(self, X, y, weights_of_all(sample_weight), parts)
         labels = frame_labels(X)
         if k is None:
             d = data.X.shape[1]
