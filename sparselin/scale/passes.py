@@ -20,7 +20,7 @@ from sparselin.scale.checkpoint import Digests, Saved, digest_of, load, other_da
 from sparselin.scale.form import BadChunkData, Chunk, Codes, Form, TooManyLevels, chunk_of
 from sparselin.scale.partial import Partial, absorb, empty_partial, skip
 from sparselin.scale.record import BadChunk, Progress, finish
-from sparselin.scale.sources import Failure, RawChunk, Source
+from sparselin.scale.sources import RawChunk, Source, UnreadableChunk
 
 _T = TypeVar("_T")
 
@@ -204,7 +204,7 @@ def _convert(raw: RawChunk) -> Chunk:
 
     Raises BadChunkData if the chunk cannot be used.
     """
-    if isinstance(raw.content, Failure):
+    if isinstance(raw.content, UnreadableChunk):
         raise BadChunkData(raw.content.why)
     return raw.content if isinstance(raw.content, Chunk) else chunk_of(raw.content)
 

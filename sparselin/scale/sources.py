@@ -21,14 +21,14 @@ _BUFFER = 2**16  # bytes of a column of a Parquet file that are read at a time
 _PAGE = 2**20  # the usual size of a page; one page of each column is unpacked at a time
 
 
-class Failure(NamedTuple):
+class UnreadableChunk(NamedTuple):
     """The content of a chunk that could not be read; later chunks may still be readable."""
 
     why: str
 
 
 class RawChunk(NamedTuple):
-    """A chunk in the form that its source delivers: its position in words, and its content or a `Failure`."""
+    """A chunk in the form that its source delivers: its position in words, and its content or a `UnreadableChunk`."""
 
     where: str
     content: Any
@@ -121,7 +121,7 @@ def _array(array: Any, reading: ReadOptions) -> Source:
                     raise OSError(f"{array.filename} was truncated")
                 raw = _copy(array[a : a + p])
             except (OSError, ValueError, RuntimeError) as error:
-                yield RawChunk(where, Failure(f"cannot be read: {error}"))
+                yield RawChunk(where, UnreadableChunk(f"cannot be read: {error}"))
                 continue
             vectors = [_copy(v[a : a + p]) for v in reading.vectors if v is not None]
             yield RawChunk(where, (raw, *vectors) if vectors else raw)
@@ -220,9 +220,9 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
     where, why = f"row group {g}", ""
     for i in range(numbers.stop):
         try:
-            raw = Failure(why) if why else next(batches)
+            raw = UnreadableChunk(why) if why else next(batches)
         except (OSError, ValueError, RuntimeError, StopIteration) as error:  # ArrowInvalid is a ValueError
-            raw = Failure(why := f"cannot be read: {str(error) or 'it ends too early'}".strip())
+            raw = UnreadableChunk(why := f"cannot be read: {str(error) or 'it ends too early'}".strip())
         if i in numbers:
             yield RawChunk(where, raw)
         del raw
