@@ -28,7 +28,10 @@ class UnreadableChunk(NamedTuple):
 
 
 class RawChunk(NamedTuple):
-    """A chunk in the form that its source delivers: its position in words, and its content or a `UnreadableChunk`."""
+    """A chunk in the form that its source delivers: its position in words, and its content.
+
+    The content is an `UnreadableChunk` if it could not be read.
+    """
 
     where: str
     content: Any
