@@ -77,7 +77,7 @@ for NAME in (*ESTIMATORS, *(name for name in estimators.__all__ if name.endswith
         MODEL = ours(NAME) if NAME in ESTIMATORS else getattr(estimators, NAME)()
         CALLS[f"{NAME}.fit"] = base.clone(MODEL).fit, XYW
         done = base.clone(MODEL).fit(X, Y)
-        for method in {"predict", "transform"} & set(dir(done)):
+        for method in sorted({"predict", "transform"} & set(dir(done))):
             CALLS[f"{NAME}.{method}"] = getattr(done, method), {"X": X}
         CALLS[f"{NAME}.score"] = done.score, XYW
 

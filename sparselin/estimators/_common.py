@@ -93,19 +93,29 @@ class RoutesToSplitter:
             metadata = routed.splitter.split
         if data.used is None:
             return list(cv.split(data.X, data.y, **metadata))
-        if not isinstance(cv, PredefinedSplit | _CVIterableWrapper):
+        if not refers_to_all_rows(cv):
             metadata = _check_method_params(data.used, metadata, np.flatnonzero(data.used))
             return list(cv.split(data.X, data.y, **metadata))
-        number = np.cumsum(data.used) - 1  # of each row that was passed, among those that are used
-        folds = [[number[rows][data.used[rows]] for rows in split] for split in cv.split()]
-        for i, (train, test) in enumerate(folds):
-            if len(test) and not len(train):
-                where = f"all training rows of fold {i + 1} of {len(folds)}"
-                raise ValueError(f"{where} have sample_weight zero. Leave this fold out of cv")
-        left = [(train, test) for train, test in folds if len(test)]
-        if not left:
-            raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
-        return left
+        return translate_folds(list(cv.split()), data.used)
+
+
+def refers_to_all_rows(cv: Any) -> bool:
+    """Return whether the folds of a splitter are rows that the caller numbered, whatever their weights."""
+    return isinstance(cv, PredefinedSplit | _CVIterableWrapper)
+
+
+def translate_folds(folds: Sequence[Any], used: MaskArray) -> list[Split]:
+    """Return folds of all rows as folds of the rows that are used; a fold without test rows is left out."""
+    number = np.cumsum(used) - 1  # of each row that was passed, among those that are used
+    translated = [[number[rows][used[rows]] for rows in fold] for fold in folds]
+    for i, (train, test) in enumerate(translated):
+        if len(test) and not len(train):
+            where = f"all training rows of fold {i + 1} of {len(folds)}"
+            raise ValueError(f"{where} have sample_weight zero. Leave this fold out of cv")
+    left = [(train, test) for train, test in translated if len(test)]
+    if not left:
+        raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
+    return left
 
 
 class FeatureSelector(SelectorMixin):  # type: ignore[misc]

@@ -20,7 +20,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from sparselin.estimators._common import FeatureSelector, names_of, validate
+from sparselin.estimators._common import (
+    FeatureSelector,
+    MaskArray,
+    names_of,
+    validate,
+    without_weightless,
+)
 from sparselin.neural.networks import mlp, widths_of
 from sparselin.neural.settings import check_choice
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
@@ -38,6 +44,7 @@ class NetworkTask(NamedTuple):
     """The input of a selection method, as tensors.
 
     validation : (X, y, weight) of the validation rows, or None.
+    used : (N,) whether each of the N rows that the caller passed has a weight above zero; None if all have.
     """
 
     rows: Rows
@@ -46,6 +53,7 @@ class NetworkTask(NamedTuple):
     seed: int
     names: Names
     validation: tuple[Any, ...] | None = None
+    used: MaskArray | None = None
 
     @property
     def n_features(self) -> int:
@@ -80,7 +88,8 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         ----------
         X : (n, d) array or frame. Scale its columns first (`sklearn.preprocessing.StandardScaler`).
         y : class labels (n,), or for regression numbers (n,) or (n, q).
-        sample_weight : (n,) weights ≥ 0 of the losses of the rows. Only their ratios matter.
+        sample_weight : (n,) weights ≥ 0 of the losses of the rows. Only their ratios matter, and rows of
+            weight 0 are as if removed.
 
         Raises
         ------
@@ -149,12 +158,15 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         )  # fmt: skip
         if sample_weight is not None and not sample_weight.sum() > 0:
             raise ValueError("sample_weight must be positive for some row; all weights are zero")
+        X, y, sample_weight, used = without_weightless(X, y, sample_weight)
+        if len(X) < 2:
+            raise ValueError("sample_weight must be positive for at least two rows; it is for one")
         y, weight, q = self._targets(y, sample_weight)
         tensor = functools.partial(torch.tensor, device=self._device())
         rows = Rows(tensor(X), tensor(y), None if weight is None else tensor(weight / weight.mean()))
         seed = self._seed_from_state()
         loss = as_loss(self._default_loss if self.loss is None else self.loss)
-        return NetworkTask(rows, q, loss, seed, names_of(self))
+        return NetworkTask(rows, q, loss, seed, names_of(self), used=used)
 
     def _seed_from_state(self) -> int:
         try:

@@ -18,7 +18,12 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from sparselin.estimators._common import number_to_select
+from sparselin.estimators._common import (
+    MaskArray,
+    number_to_select,
+    refers_to_all_rows,
+    translate_folds,
+)
 from sparselin.estimators._network import NetworkClassifier, NetworkEstimator, NetworkRegressor, NetworkTask
 from sparselin.neural.lassonet import constant_network, lassonet_path, network_at, refit
 from sparselin.neural.networks import SkipNetwork
@@ -197,7 +202,7 @@ class _LassoNetCV(_LassoNet):
     one_standard_error: bool = False
 
     def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
-        folds = self._folds(task.rows.y.cpu().numpy())
+        folds = self._folds(task.rows.y.cpu().numpy(), task.used)
         if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
         self._keep_path(self._path(task, network, k=0))
@@ -209,12 +214,18 @@ class _LassoNetCV(_LassoNet):
             bound += losses[mean.argmin()].std(ddof=1) / np.sqrt(len(folds))
         self._choose(int(np.flatnonzero(mean <= bound)[-1]))
 
-    def _folds(self, y: Any) -> list[Any]:
-        """Return the training and test rows of each fold; raise ValueError for an invalid `cv`."""
+    def _folds(self, y: Any, used: MaskArray | None) -> list[Any]:
+        """Return the training and test rows of each fold; raise ValueError for an invalid `cv`.
+
+        A splitter splits the rows of positive weight. Given pairs of indices refer to all rows, and are
+        translated (`translate_folds`).
+        """
         try:
             cv = check_cv(self.cv, y, classifier=hasattr(self, "class_weight"))
-            folds = list(cv.split(np.empty((len(y), 0)), y))
-            sides = [np.arange(len(y))[rows] for fold in folds for rows in fold]
+            passed = used if refers_to_all_rows(cv) else None
+            n = len(y) if passed is None else len(passed)
+            folds = list(cv.split(np.empty((n, 0)), y if passed is None else None))
+            sides = [np.arange(n)[rows] for fold in folds for rows in fold]
         except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
                 f"cv must be a number of folds, a splitter of scikit-learn or pairs of row indices; got "
@@ -222,7 +233,7 @@ class _LassoNetCV(_LassoNet):
             ) from error
         if not sides or not all(map(len, sides)):
             raise ValueError(f"cv must have training and test rows in each fold; got {reprlib.repr(self.cv)}")
-        return folds
+        return folds if passed is None else translate_folds(folds, passed)
 
     def _losses(self, fold: NetworkTask, network: nn.Module) -> FloatArray:
         """Return the mean loss (L,) on the test rows of a fold at each λ.

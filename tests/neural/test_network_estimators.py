@@ -248,3 +248,39 @@ def test_a_wrong_value_of_any_argument_is_named(kind, options, refuses_wrong_val
     refuses_wrong_values(
         lambda name, value: kind(**plain | {name: value}).fit(*data_for(kind, 24)), kind().get_params()
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "cv"),
+    [
+        (SequentialAttentionRegressor, None),
+        (LassoNetRegressor, None),
+        (LassoNetClassifier, None),
+        (LassoNetRegressorCV, 3),
+        (LassoNetRegressorCV, "pairs"),
+    ],
+)
+def test_rows_of_weight_zero_are_as_if_removed(kind, cv):
+    """They are in no batch, no validation split and no fold; pairs of indices refer to all rows."""
+    rng = np.random.default_rng(20261128)
+    X, classes = rng.standard_normal((40, 4)), kind is LassoNetClassifier
+    y = (X[:, 1] > 0).astype(int) if classes else X[:, 1] + 0.1 * rng.standard_normal(40)
+    weight = np.where(np.arange(40) % 4 == 1, 0.0, rng.uniform(0.5, 2, 40))
+    left = np.flatnonzero(weight)
+    settings = (
+        dict(ATTENTION) if kind is SequentialAttentionRegressor else LASSONET | {"validation_fraction": 0.2}
+    )
+    first = second = settings | ({"cv": cv} if kind is LassoNetRegressorCV else {})
+    if kind is LassoNetRegressorCV:
+        first, second = ({k: v for k, v in s.items() if k != "validation_fraction"} for s in (first, second))
+        if cv == "pairs":
+            first = first | {"cv": list(KFold(3).split(X))}
+            place = {row: i for i, row in enumerate(left.tolist())}
+            inner = [
+                [[place[i] for i in side.tolist() if i in place] for side in fold] for fold in first["cv"]
+            ]
+            second = second | {"cv": inner}
+    zero = kind(**first).fit(X, y, sample_weight=weight)
+    removed = kind(**second).fit(X[left], y[left], sample_weight=weight[left])
+    np.testing.assert_array_equal(zero.selected_, removed.selected_)
+    np.testing.assert_array_equal(zero.predict(X), removed.predict(X))
