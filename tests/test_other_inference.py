@@ -215,7 +215,7 @@ def test_knockoffs_have_the_gram_matrix_of_the_features():
         both, y = knockoffs.augment(sl.Problem(100 + X[:n], 50 + X[:n, 1], **options), 0)
         A, B = both[:, :12], both[:, 12:]
         Z, gram = 100 + X[:n] - (100 + X[:n]).mean(axis=0) * bool(options), A.T @ A
-        s, unit = min(1, 2 * np.linalg.eigvalsh(gram)[0]), Z / np.linalg.norm(Z, axis=0)
+        s, unit = min(1, 31 / 16 * np.linalg.eigvalsh(gram)[0]), Z / np.linalg.norm(Z, axis=0)
         for mine, expected in ((A, unit), (B.T @ B, gram), (A.T @ B, gram - s * np.eye(12))):
             np.testing.assert_allclose(mine, expected, atol=1e-11)
         assert not options or np.abs(np.r_[both.sum(axis=0), y.sum()]).max() < 1e-9
@@ -253,6 +253,25 @@ def test_the_false_discovery_rate_and_the_threshold():
         rates.append(np.mean(found.selected >= 12) if len(found.selected) else 0.0)
     assert 0.05 < np.mean(rates) < 0.2 + 3 * np.std(rates) / math.sqrt(120)
     assert stats.binomtest(int(heads), 120 * 18).pvalue > 0.01
+
+
+@pytest.mark.parametrize("seed", [21, 107, 202, 392, *range(4)])
+def test_each_exchange_flips_one_sign(seed, monkeypatch):
+    """With s = 2λ_min(Σ) a pair ties at the end of the path of these seeds, and the lower index won."""
+    rng = np.random.default_rng([1, seed])
+    X, y = rng.standard_normal((13, 4)), rng.standard_normal(13)
+    X[:, 3] = X[:, 0] + 0.1 * X[:, 3]
+    both, z = knockoffs.augment(sl.Problem(X, y, intercept=True), seed)
+    found = sl.knockoffs(X, y, rng=seed)
+    assert found.W.all()
+    for j in range(4):
+        order = np.arange(8).reshape(2, 4)
+        order[:, j] = order[::-1, j]
+        exchanged = both[:, order.ravel()], z
+        monkeypatch.setattr(knockoffs, "augment", lambda *_, pair=exchanged: pair)
+        flipped = np.where(np.arange(4) == j, -1, 1) * found.W
+        np.testing.assert_allclose(sl.knockoffs(X, y, rng=seed).W, flipped, rtol=1e-9)
+        monkeypatch.undo()
 
 
 def test_knockoffs_ignore_scales_and_rows_without_weight_and_have_a_table():

@@ -18,6 +18,11 @@ from sparselin.results import FloatArray, Knockoffs
 from sparselin.validation import Rng, check_real
 
 _ABSENT = 1e-4  # below this p-value of the mean, an intercept counts as forgotten
+# The largest multiple of λ_min(Σ) that s may be. With s = 2λ_min, the largest for which X̃ exists, [X X̃] has
+# rank 2d − 1. Then X_j and X̃_j can tie at the end of the path for an open set of y, and the rule for ties decides
+# the sign of W_j, in place of a fair coin. Below 2 the columns are independent: the least eigenvalue of
+# [X X̃]ᵀ[X X̃] is min(s, 2λ_min(Σ) − s).
+_SHARE = 2 - 1 / 16
 _MEAN = "The false discovery rate is not bounded then: pass intercept=True"
 
 
@@ -37,10 +42,12 @@ def knockoffs(
     A selected feature is false if β_j = 0. Columns of X are centred and scaled to length 1. (Without an
     intercept c is 0, and columns are not centred.)
     Each feature X_j gets a knockoff X̃_j: a column that competes with X_j, but has no part in the model. With
-    Σ = XᵀX and s = min(1, 2λ_min(Σ)) the knockoffs satisfy
+    Σ = XᵀX and s = min(1, (31/16)·λ_min(Σ)) the knockoffs satisfy
 
         X̃ᵀX̃ = Σ,    X̃ᵀX = Σ − sI.
 
+    and the columns of [X X̃] are independent, so the LASSO path of [X X̃] is unique. (For s = 2λ_min(Σ), the
+    choice of the source, a pair can tie at the end of the path.)
     So if β_j = 0, the exchange of X_j and X̃_j changes neither the Gram matrix of [X X̃] nor the law of
     [X X̃]ᵀy. Hence each of the two is the first one on a path of [X X̃] with the same probability,
     independently for all such j. Let Z_j and Z̃_j be the λ at which X_j and X̃_j enter the LASSO path of [X X̃],
@@ -128,7 +135,7 @@ def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:
     R = qr.R[ones:, ones:]
     R = R / np.linalg.norm(R, axis=0)
     U, values, Vt = np.linalg.svd(R)
-    s = min(1.0, 2 * float(values[-1]) ** 2)
+    s = min(1.0, _SHARE * float(values[-1]) ** 2)
     # a child stream, because X may have been simulated with the same seed
     drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal((problem.n, len(R)))
     other = np.linalg.qr(np.column_stack([qr.Qt.T, drawn]))[0][:, qr.size :]

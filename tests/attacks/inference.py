@@ -151,7 +151,7 @@ def knockoffs(sl, case):
     Z = X - X.mean(axis=0)
     unit = Z / np.linalg.norm(Z, axis=0)
     G = unit.T @ unit
-    s = min(1.0, 2 * float(np.linalg.eigvalsh(G)[0]))
+    s = min(1.0, 31 / 16 * float(np.linalg.eigvalsh(G)[0]))
     kappa = 1 / math.sqrt(max(float(np.linalg.eigvalsh(G)[0]), EPS))
     most = (
         C
