@@ -19,9 +19,9 @@ from sparselin.validation import Rng, check_real
 
 _ABSENT = 1e-4  # below this p-value of the mean, an intercept counts as forgotten
 # The largest multiple of λ_min(Σ) that s may be. With s = 2λ_min, the largest for which X̃ exists, [X X̃] has
-# rank 2d − 1. Then X_j and X̃_j can tie at the end of the path for an open set of y, and the rule for ties decides
-# the sign of W_j, in place of a fair coin. Below 2 the columns are independent: the least eigenvalue of
-# [X X̃]ᵀ[X X̃] is min(s, 2λ_min(Σ) − s).
+# rank 2d − 1. Then X_j and X̃_j can tie at the end of the path for an open set of y, and the rule for ties
+# decides the sign of W_j, in place of a fair coin. Below 2 the columns are independent: the least eigenvalue
+# of [X X̃]ᵀ[X X̃] is min(s, 2λ_min(Σ) − s).
 _SHARE = 2 - 1 / 16
 _MEAN = "The false discovery rate is not bounded then: pass intercept=True"
 
