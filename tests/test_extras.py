@@ -1,4 +1,4 @@
-"""Without optional packages every public module can be listed, and a missing name says what to install."""
+"""Tests without optional packages: modules can be listed, and a missing name says what to install."""
 
 import json
 import subprocess
