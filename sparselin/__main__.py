@@ -14,8 +14,11 @@ def main() -> None:
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         sys.exit(f"The sparselin command needs {', '.join(missing)}: pip install 'sparselin[verify]'")
-    from sparselin.studies.common.group import cli
-
+    try:
+        from sparselin.studies.common.group import cli
+    except KeyboardInterrupt:  # later, the commands catch it themselves
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(130)
     cli(prog_name="sparselin")
 
 

@@ -1,6 +1,10 @@
 """The command of the explorer, and who reaches its server."""
 
 import asyncio
+import errno
+import http.client
+import json
+import os
 import re
 import socket
 import subprocess
@@ -61,6 +65,40 @@ def test_the_command_names_what_is_missing(monkeypatch):
     assert found.output == "Error: the explorer needs marimo: pip install 'sparselin[notebooks]'\n"
 
 
+def test_a_full_disk_of_the_cache_is_named(monkeypatch, tmp_path):
+    """The error of Numba names no file; the message names the folder, and what to do."""
+    from numba.core.caching import IndexDataCacheFile
+
+    class FullCache(IndexDataCacheFile):
+        def save(self, key, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def warm_up():
+        FullCache(str(tmp_path), "kernel", None).save((), None)
+
+    monkeypatch.setattr(serve, "warm_up", warm_up)
+    found = CliRunner().invoke(cli, ["explore", "--port", "0", "--no-browser"])
+    assert found.exit_code == 1
+    assert str(tmp_path) in found.output.replace("\n", "")
+    assert "set NUMBA_CACHE_DIR" in found.output
+
+
+def test_an_interruption_while_modules_are_loaded_is_one_line(monkeypatch, capsys):
+    import sparselin.__main__
+
+    class Interrupted:
+        def find_spec(self, name, path=None, target=None):
+            if name == "sparselin.studies.common.group":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "sparselin.studies.common.group")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as end:
+        sparselin.__main__.main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
 NAMES = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]
 
 
@@ -119,22 +157,58 @@ def test_only_pages_of_this_server_reach_it(kind, port):
 
 
 @pytest.fixture(scope="module")
-def port():
-    """The port of a server in a process, and the process, as psutil has it."""
+def port(tmp_path_factory):
+    """The port of a server in a process, the process, as psutil has it, and the file of its log."""
     for name in ("marimo", "uvicorn", "websockets"):
         pytest.importorskip(name)
     psutil = pytest.importorskip("psutil")
     code = "from sparselin.studies.common import serve; p = serve.bind(0); "
     code += "print(p.getsockname()[1], flush=True); "
-    with subprocess.Popen(
-        [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    log = tmp_path_factory.mktemp("server") / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
         found = int(process.stdout.readline())
         assert process.stdout.readline() == "ready\n"
-        yield found, psutil.Process(process.pid)
+        yield found, psutil.Process(process.pid), log
         process.kill()
+
+
+@pytest.mark.parametrize("path", ["set_ui_element_value", "set_model_value"])
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"null", b"[]", b'{"a": 1}', b'{"a": "\xff"}'])
+def test_a_malformed_request_is_refused(port, path, body):
+    """Status 400 with a message, and no traceback in the log of the server."""
+    page = http.client.HTTPConnection(serve.HOST, port[0], timeout=30)
+    page.request("POST", f"/api/kernel/{path}", body, {"Marimo-Session-Id": "s_malformed"})
+    answer = page.getresponse()
+    assert answer.status == 400
+    assert json.loads(answer.read())["detail"]
+    page.close()
+    assert port[2].read_text() == ""
+
+
+def test_other_errors_of_the_server_stay():
+    """Only errors of the decoder become 400; other errors keep their status, and the server sees them."""
+    pytest.importorskip("msgspec")
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 500})
+        await send({"type": "http.response.body", "body": b"broken"})
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(serve.refuse_malformed(app)({"type": "http"}, None, send))
+    assert [message.get("status") for message in sent] == [500, None]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +226,7 @@ def test_a_foreign_page_gets_no_session(port, host, origin):
 def test_a_closed_page_leaves_no_thread(port):
     from websockets.sync.client import connect
 
-    number, process = port
+    number, process, _ = port
 
     def open_pages(count, name):
         for i in range(count):

@@ -1,6 +1,7 @@
 """The border: every public method refuses the same bad input with the same clear words."""
 
 import inspect
+import itertools
 import warnings
 
 import methods
@@ -443,3 +444,21 @@ def test_a_problem_is_frozen():
     for problem in (Problem(X, y), Problem.from_gram(X, y, 3.0)):
         for name in ("X", "y", "kind", "eps", "column_norms", "n"):
             refuses(f"cannot be changed.*{name}", setattr, problem, name, None, error=AttributeError)
+
+
+SCALES = {"y": (1, 1e307), "X": (1e307, 1), "both": (1e160, 1e160), "small": (1e-200, 1)}
+
+
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, scipy.sparse.csc_array])
+@pytest.mark.parametrize(("of_x", "of_y"), SCALES.values(), ids=SCALES)
+@pytest.mark.parametrize("weights", [None, np.arange(60.0)], ids=["equal", "weighted"])
+def test_data_out_of_range_are_refused_without_warnings(form, of_x, of_y, weights):
+    """Only an error, and no overflow warning from NumPy in front of it; rng 0."""
+    rng = np.random.default_rng(0)
+    X, y = form(rng.standard_normal((60, 5)) * of_x), rng.standard_normal(60) * of_y
+    for options in itertools.product([False, True], repeat=2):
+        intercept, standardize = options
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ValueError, match=r"over- or underflows|must be finite"):
+                sl.Problem(X, y, intercept=intercept, standardize=standardize, sample_weight=weights)

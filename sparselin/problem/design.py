@@ -122,6 +122,7 @@ def scale_rows(X: Any, root: FloatArray | None) -> Any:
     return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `_check_range` refuses what overflows
 def unit_variance(
     X: Any, t: FloatArray, centred: bool, root: FloatArray | None = None, growth: float = 1.0
 ) -> FloatArray:
@@ -168,9 +169,8 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
     if centred and (2 * np.square(drift / math.sqrt(total)) > squares).any():
         centre += drift / total
         _read(X, root, t, centre, squares, drift)
-    with np.errstate(invalid="ignore", over="ignore"):  # `measure_norms` refuses such columns
-        sizes = squares + centre * (2 * drift + centre * total)
-        return squares - centred * (drift / math.sqrt(total)) ** 2, sizes
+    sizes = squares + centre * (2 * drift + centre * total)
+    return squares - centred * (drift / math.sqrt(total)) ** 2, sizes
 
 
 def _read(X: FloatArray, root: FloatArray, t: FloatArray, *columns: FloatArray) -> None:
@@ -225,6 +225,7 @@ def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) 
     return rest
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `_check_range` refuses what overflows
 def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
     """Compute the fields column_norms (d,), y_norm and Xty (d,) of a problem: ‖X_j‖, ‖y‖ and Xᵀy.
 
@@ -250,8 +251,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
         norms[:m] *= scale
         products[:m] *= scale
     least, most = float(norms.min()), float(norms.max())
-    with np.errstate(over="ignore"):
-        column_norms, Xty = norms.astype(X.dtype, copy=False), products.astype(X.dtype, copy=False)
+    column_norms, Xty = norms.astype(X.dtype, copy=False), products.astype(X.dtype, copy=False)
     square = float(np.vdot(double, double))  # in contrast to @, without a warning if it overflows
     y_norm = math.sqrt(square) if square <= largest_of(X.dtype) else math.inf
     if not (min(y_norm, least) > least_norm(X.dtype) and most * max(most, y_norm) < largest_of(X.dtype)):
@@ -287,6 +287,7 @@ def measure_fields(design: DesignColumns, y: FloatArray, names: Names) -> dict[s
     return fields | measure_norms(design, y, names)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `_check_range` refuses what overflows
 def scale_fields(
     X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
 ) -> dict[str, Any]:

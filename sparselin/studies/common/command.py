@@ -7,12 +7,14 @@ import os
 import shlex
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, TypeVar, cast
 
 import click
 from click.core import ParameterSource
+from numba.core.caching import IndexDataCacheFile
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
@@ -43,12 +45,27 @@ def report_failures() -> Iterator[None]:
     except (folder.ReportError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in _FULL:
             raise
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(str(error) + _where_full(error)) from None
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
         raise SystemExit(130) from None
     if _is_lost():
         raise SystemExit(1)
+
+
+def _where_full(error: Exception) -> str:
+    """Return the end of the message of a full disk: the folder of Numba's cache, if Numba could not write it.
+
+    Such an error names no file, so the traceback shows who wrote.
+    """
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        cache = frame.f_locals.get("self")
+        if isinstance(cache, IndexDataCacheFile):
+            return (
+                f": compiled functions could not be stored in {cache._cache_path}. Free space there, or set "
+                "NUMBA_CACHE_DIR to a folder on another disk."
+            )
+    return ""
 
 
 def _is_lost() -> bool:

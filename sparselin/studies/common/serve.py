@@ -73,6 +73,34 @@ def refuse_foreign(app: Any) -> Any:
     return answer
 
 
+def refuse_malformed(app: Any) -> Any:
+    """Return marimo's ASGI app, but with 400 instead of 500 for JSON that it cannot decode, and no traceback.
+
+    marimo answers such a request, with a message, and then raises the error of the decoder again, which the
+    server would log. An answer 500 is held back until the app ends, because only then its error is known.
+    """
+    import msgspec
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        held: list[Any] = []
+
+        async def send_or_hold(message: Any) -> None:
+            if held or message.get("status") == 500:
+                held.append(message)
+            else:
+                await send(message)
+
+        try:
+            await app(scope, receive, send_or_hold)
+        except msgspec.MsgspecError:
+            held = [message | {"status": 400} if "status" in message else message for message in held]
+        finally:
+            for message in held:
+                await send(message)
+
+    return answer
+
+
 def serve(place: socket.socket, ready: Callable[[], None]) -> None:
     """Serve the page on a socket until Ctrl-C, and call `ready` once the page can be loaded.
 
@@ -83,7 +111,7 @@ def serve(place: socket.socket, ready: Callable[[], None]) -> None:
     import uvicorn
 
     builder = marimo.create_asgi_app(quiet=True, session_ttl=_SECONDS)
-    app = refuse_foreign(builder.with_app(path="", root=str(_APP)).build())
+    app = refuse_foreign(refuse_malformed(builder.with_app(path="", root=str(_APP)).build()))
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
