@@ -207,7 +207,7 @@ def test_other_errors_of_the_server_stay():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(serve.refuse_malformed(app)({"type": "http"}, None, send))
+        asyncio.run(serve.refuse_bad_json(app)({"type": "http"}, None, send))
     assert [message.get("status") for message in sent] == [500, None]
 
 

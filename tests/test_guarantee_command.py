@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import io
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from click.testing import CliRunner
 from commands import invoke
 
 import sparselin as sl
+from sparselin import plots
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.group import cli
 from sparselin.studies.guarantees import command, figures, large, summary
@@ -350,3 +353,23 @@ def test_worst_is_drawn_for_one_size():
     one = Worst(search, X, y, 0.3, 0.1, {"along the path": 0.2}, greedy, best, ())
     (ax,) = figures.worst_ratios([one])
     assert ax.get_xlabel()
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_the_legend_of_a_sweep_is_inside_its_figure(columns):
+    """With all series, which have the longest labels, and for each number of panels."""
+    pairs = [(f"e{i}", name) for i, name in enumerate(["k", "rho", "snr", "k"][:columns])]
+    series = {name: [(0.1, 0.2), (0.2, 0.3)] for name in figures.SERIES}
+    curves = [
+        types.SimpleNamespace(ensemble=e, algorithm="OMP", varies=v, x=[1, 2], series=series)
+        for e, v in pairs
+    ]
+    figure = figures.promise_panels(curves, ["OMP"], pairs)[0].figure
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == len(figures.SERIES)
+    for path in ("png", "svg"):
+        figure.savefig(io.BytesIO(), format=path)
+        box = legend.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+        assert box.y1 <= figure.bbox.height
+    plots.close(figure)

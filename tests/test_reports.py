@@ -14,7 +14,9 @@ from commands import invoke
 from house import files
 
 from proofs_checks.experiments.diversity.command import diversity
+from sparselin.plots.style import pyplot
 from sparselin.studies.common import folder as place
+from sparselin.studies.common import page as pages
 from sparselin.studies.common.group import COMMANDS, cli
 
 GOOD = "a,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
@@ -82,6 +84,43 @@ def test_every_picture_of_a_report_has_an_alternative_text(report):
     pictures = re.findall(r"<(?:img|svg)[^>]*>", page)
     assert pictures
     assert all(re.search(r' alt="\S[^"]{15,}"', picture) for picture in pictures)
+
+
+@pytest.mark.parametrize("report", ["verify", "guarantee", "diversity", "select"], indirect=True)
+def test_a_page_can_be_used_with_a_keyboard_and_a_screen_reader(report):
+    """The page has one <main>; headers of tables have a scope; wide parts can be reached and have a name."""
+    page = (report[2] / "index.html").read_text(encoding="utf-8")
+    assert page.count("<main>") == page.count("</main>") == 1
+    assert page.index("<main>") < page.index("<h1>") < page.index("</main>")
+    headers = re.findall(r"<th\b[^>]*>", page)
+    assert headers
+    assert all(re.search(r' scope="(col|row)"', header) for header in headers)
+    areas = re.findall(r'<pre[^>]*>|<div class="scroll"[^>]*>', page)
+    assert page.count("<table") == page.count('<div class="scroll"') > 0
+    for area in areas:
+        assert ' tabindex="0" role="region"' in area
+        assert re.search(r' aria-label="[^"]+"', area)
+
+
+def test_a_figure_is_the_same_file_in_every_run():
+    """Without a fixed salt, matplotlib numbers the parts of an SVG at random; no two ids of a page agree."""
+
+    def draw(name):
+        figure, ax = pyplot().subplots()
+        ax.plot([0, 1], [0, 2], "o-")
+        files = {}
+        pages.picture(files, name, figure)
+        return files
+
+    first, second, other = draw("a"), draw("a"), draw("b")
+    assert first == second
+    assert len(first) == 2
+    ids = [
+        set(re.findall(rb'id="(p[0-9a-f]{10})"', files[f"{name}.svg"]))
+        for name, files in (("a", first), ("b", other))
+    ]
+    assert ids[0]
+    assert not ids[0] & ids[1]
 
 
 KINDS = ("another", "changed", "folder", "link", "link to a copy", "link to nothing", "hard link")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -122,7 +123,8 @@ def picture(files: dict[str, bytes], name: str, drawn: Any) -> str:
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)
     drawn.set_layout_engine(None)  # final by now; the engine "none" would draw the figure once more
-    drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
+    with matplotlib.rc_context({"svg.hashsalt": name}):  # otherwise, the ids in the SVG are random
+        drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
     plots.close(drawn)
     files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
     return "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode()

@@ -73,7 +73,7 @@ def refuse_foreign(app: Any) -> Any:
     return answer
 
 
-def refuse_malformed(app: Any) -> Any:
+def refuse_bad_json(app: Any) -> Any:
     """Return marimo's ASGI app, but with 400 instead of 500 for JSON that it cannot decode, and no traceback.
 
     marimo answers such a request, with a message, and then raises the error of the decoder again, which the
@@ -111,7 +111,7 @@ def serve(place: socket.socket, ready: Callable[[], None]) -> None:
     import uvicorn
 
     builder = marimo.create_asgi_app(quiet=True, session_ttl=_SECONDS)
-    app = refuse_foreign(refuse_malformed(builder.with_app(path="", root=str(_APP)).build()))
+    app = refuse_foreign(refuse_bad_json(builder.with_app(path="", root=str(_APP)).build()))
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -11,6 +11,7 @@ from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # series ↦ colour, line, marker, label
 SERIES = {
@@ -27,6 +28,7 @@ SERIES = {
     ),
 }
 _ABOVE: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": POINTS}
+_LEGEND = 5.0  # the width in inches that the longest label in `SERIES` needs, rounded up
 _AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
 _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
 
@@ -43,7 +45,8 @@ def promise_panels(
     rows : the algorithms.
     columns : the pairs (ensemble, varied quantity), one for each column of panels.
     """
-    shape = {"figsize": (3.1 * len(columns) + 0.4, 2.5 * len(rows) + 0.9), "layout": "constrained"}
+    width = max(3.1 * len(columns) + 0.4, _LEGEND)
+    shape = {"figsize": (width, 2.5 * len(rows) + 0.9), "layout": "constrained"}
     figure, drawn = pyplot().subplots(len(rows), len(columns), squeeze=False, sharey=True, **shape)
     found = {(curve.algorithm, curve.ensemble, curve.varies): curve for curve in curves}
     several = len({ensemble for ensemble, _ in columns}) > 1
@@ -56,8 +59,17 @@ def promise_panels(
                 _lines(ax, curve)
     handles = handles_of(*drawn.flat)
     order = [label for *_, label in SERIES.values() if label in handles]
-    figure.legend([handles[label] for label in order], order, ncols=3, **_ABOVE)
+    _legend_above(figure, [handles[label] for label in order], order)
     return tuple(drawn.flat)
+
+
+def _legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Draw a legend above the panels, with as many columns as the width of the figure can hold."""
+    for ncols in range(min(4, len(labels)), 0, -1):
+        legend = figure.legend(handles, labels, ncols=ncols, **_ABOVE)
+        if ncols == 1 or legend.get_window_extent().width < figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _lines(ax: Axes, curve: Any) -> None:
@@ -135,5 +147,5 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
         ax.grid(alpha=0.25, linewidth=0.5)
     drawn[0, 0].set_ylabel("share of the best R²")
     handles, labels = drawn[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=min(4, 2 * len(sizes)), **_ABOVE)
+    _legend_above(figure, handles, labels)
     return tuple(drawn[0])
