@@ -357,7 +357,7 @@ def test_worst_is_drawn_for_one_size():
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
 def test_the_legend_of_a_sweep_is_inside_its_figure(columns):
-    """With all series, which have the longest labels, and for each number of panels."""
+    """Draw all series, one of which has the longest label, with each number of panels."""
     pairs = [(f"e{i}", name) for i, name in enumerate(["k", "rho", "snr", "k"][:columns])]
     series = {name: [(0.1, 0.2), (0.2, 0.3)] for name in figures.SERIES}
     curves = [

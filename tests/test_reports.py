@@ -103,7 +103,7 @@ def test_a_page_can_be_used_with_a_keyboard_and_a_screen_reader(report):
 
 
 def test_a_figure_is_the_same_file_in_every_run():
-    """Without a fixed salt, matplotlib numbers the parts of an SVG at random; no two ids of a page agree."""
+    """The salt is fixed, because matplotlib otherwise draws ids at random; ids of two figures differ."""
 
     def draw(name):
         figure, ax = pyplot().subplots()
