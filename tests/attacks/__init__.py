@@ -9,7 +9,9 @@ the first-order error that relative rounding of the data makes of it, computed f
 (`oracles.Step`). An answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval)
 is undecided, and never wrong.
 `sets` compares `subsets_within`, and the gaps of `best_subset`, with all sets in rational numbers, for a
-ridge, a box, signs, groups, an intercept and weights.
+ridge, a box, signs, groups, an intercept and weights. `selectors` computes AIC, BIC, EBIC and
+leave-one-out of the sizes of `OMPSelector` and `OLSSelector`, RSS in rational numbers, with weights that have
+a factor, or are 0.
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
 
 Statements that no attack makes, because there is no oracle for them:
@@ -33,6 +35,7 @@ Statements that no attack makes, because there is no oracle for them:
 - nonnegative OMP from where rounding may change which coefficients are zero;
 - `gradient_flow` on faces of more than `paths.TIED` features beyond KKT conditions and ‖y − Xβ‖; its option
   `restart`; which features are tied where its accumulated s is known to an error that the path states;
+- selectors of other kinds, with several outputs, groups or another loss; cross-validation in selectors;
 - designs larger than 60 × 250, threads, signals, callbacks.
 
 `hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.

@@ -6,7 +6,7 @@ import numpy as np
 
 import sparselin
 
-from . import flow, gram, inference, options, paths, sets, subsets
+from . import flow, gram, inference, options, paths, selectors, sets, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -42,6 +42,8 @@ ATTACKS = {
     "inference": ("set", inference.inference),
     "knockoffs": ("set", inference.knockoffs),
     "leave_one_out": ("set", inference.leave_one_out),
+    "omp_selector": ("step", selectors.omp_selector),
+    "ols_selector": ("step", selectors.ols_selector),
 }
 # Attacks that have a row with the data and options of `problem.support`, too, a quarter in float32.
 STEPS = ("omp", "ols", "sequential_lasso", "sequential_lasso_omp", "first_entry", "lambda_star", "batch_omp")

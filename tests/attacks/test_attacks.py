@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import time
 import tomllib
 import types
@@ -217,3 +218,18 @@ def test_the_oracle_agrees_with_gram_schmidt(seed):
 
 def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def test_a_criterion_that_counts_weights_as_rows_is_noticed(monkeypatch):
+    from sparselin.estimators import _selector
+
+    honest = _selector._criterion
+
+    def counted(name, models, task, gamma, variance):
+        n = len(task.y)
+        more = math.log((n if task.weight is None else float(np.sum(task.weight))) / n)
+        return honest(name, models, task, gamma, variance) + more * np.array([model.rank for model in models])
+
+    monkeypatch.setattr(_selector, "_criterion", counted)
+    for method in ("omp_selector", "ols_selector"):
+        assert [attempt(make("gaussian", method, seed))[0] for seed in (1, 6, 11)].count(WRONG) >= 2, method
