@@ -9,7 +9,7 @@ where RSS/σ² replaces the first two terms if σ² is given; the mean Σ m_i e_
 corrected mean of the fits without each row for loo.
 
 Bounds. ‖r‖ is known to δ = `Step.off` + `Step.turned`. So with ρ = δ/‖r‖ < ½, ln RSS is known to
-−2·ln(1 − ρ) and RSS to (1 + ρ)² − 1 of itself. Beyond, rounding decides, and only a number is asked for.
+−2·ln(1 − ρ) and RSS to (1 + ρ)² − 1 of itself. Beyond, rounding decides, and any number will do.
 """
 
 import math
