@@ -257,7 +257,7 @@ def test_the_false_discovery_rate_and_the_threshold():
 
 @pytest.mark.parametrize("seed", [21, 107, 202, 392, *range(4)])
 def test_each_exchange_flips_one_sign(seed, monkeypatch):
-    """A pair ties at the end of the path of the first four seeds for s = 2λ_min(Σ), and the lower index won."""
+    """A pair ties for the first four seeds if s = 2λ_min(Σ), at the end of the path; the lower index won."""
     rng = np.random.default_rng([1, seed])
     X, y = rng.standard_normal((13, 4)), rng.standard_normal(13)
     X[:, 3] = X[:, 0] + 0.1 * X[:, 3]
