@@ -183,14 +183,30 @@ def check_mask(**data: Any) -> None:
 def _series(data: Any, name: str, todo: str) -> Any:
     """Convert a column of a frame to an array, with NaN for missing values; TypeError if not numeric.
 
+    Categories that are numbers are refused too, because they may be codes.
+
     todo : the remedy, for the error message.
     """
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
+    coded = str(data.dtype) == "category" and array.dtype.kind in "iubf"
+    if coded or (array.dtype.kind in "OUST" and _are_floats(array)):
+        change = "cast" if hasattr(data, "cast") else "astype"
+        only = "If they are amounts, pass" if coded else "Pass"
+        hint = f"{only} {name}.{change}(float){', or encode the categories' if coded else ''}"
+        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {hint}")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {todo}")
     return array
+
+
+def _are_floats(array: Any) -> bool:
+    """Return whether all entries of an array of objects or texts can be converted to floats."""
+    try:
+        return bool(array.astype(np.float64).size)
+    except (TypeError, ValueError):
+        return False
 
 
 def to_numeric(array: Any, name: str) -> Any:
@@ -201,8 +217,10 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
+    hint = f". Pass np.asarray({name}, float)" if array.dtype.kind in "OUST" and _are_floats(array) else ""
     raise TypeError(
-        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype "
+        f"{array.dtype}{hint}"
     )
 
 

@@ -26,7 +26,17 @@ from sklearn.utils.validation import (
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
-from sparselin.validation import check_count, check_flag, check_mask, frame_names, to_array
+from sparselin.results.base import check_order
+from sparselin.validation import (
+    check_count,
+    check_design,
+    check_flag,
+    check_mask,
+    frame_labels,
+    frame_names,
+    some_names,
+    to_array,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -57,8 +67,8 @@ class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
         return tags
 
     def predict(self, X: Any) -> Any:
-        """Predict y for X (n, d); ValueError for masked entries, which scikit-learn would read."""
-        check_mask(X=X)
+        """Predict y for X (n, d); ValueError for masked entries, or columns in another order."""
+        check_columns(self, X)
         return super().predict(X)  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -127,8 +137,8 @@ class FeatureSelector(SelectorMixin):  # type: ignore[misc]
         return tags
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of X (n, d); ValueError for masked entries."""
-        check_mask(X=X)
+        """Return the selected columns of X (n, d); ValueError for masked entries, or for another order."""
+        check_columns(self, X)
         return super().transform(X)
 
     def _get_support_mask(self) -> Any:
@@ -151,13 +161,45 @@ def validate(
 
 def validate_columns(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """Return the results of scikit-learn's `validate_data`; an error names a column that holds no numbers."""
-    check_mask(X=X, y=y)  # scikit-learn would read what lies under a mask
+    check_mask(y=y)
+    check_columns(estimator, X, fit=checks.get("reset", True))
     try:
         return validate_data(estimator, X, *y, **checks)
     except (TypeError, ValueError):
         if hasattr(X, "columns"):
-            to_array(X, "X")
+            check_design(X)
         raise
+
+
+def check_columns(estimator: Any, X: Any, fit: bool = False) -> None:
+    """Check what scikit-learn does not: masks, categories, labels that repeat or that are no strings.
+
+    fit : whether X are the data of a fit, whose names are stored; otherwise they are compared with these.
+
+    Raises ValueError if X has other labels than in the fit, or the same in another order. Of labels that are
+    strings scikit-learn says so.
+    """
+    check_mask(X=X)
+    labels = frame_labels(X)
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"X must have a different label for each column; got {twice!r} {labels.count(twice)} times. "
+            "Rename the columns, or pass X.to_numpy()"
+        )
+    if any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ()) if labels):
+        to_array(X, "X")
+    if fit:
+        estimator._names = frame_names(X)
+    if fit or any(isinstance(label, str) for label in labels):
+        return
+    then, now = getattr(estimator, "_names", None), frame_names(X)
+    check_order(X, then)
+    if then is not None and now is not None and now != then:
+        raise ValueError(
+            f"X must have the columns of the fit, {some_names(then)}, in this order; got {some_names(now)}. "
+            "Pass X.to_numpy() to take them by position"
+        )
 
 
 def without_weightless(X: Any, y: Any, weight: FloatArray | None) -> tuple[Any, Any, Any, MaskArray | None]:
@@ -240,6 +282,7 @@ class Observations:
         if weight is None and simple and _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
+            vars(estimator).pop("_names", None)
         else:
             X, y, weight = validate(
                 estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",

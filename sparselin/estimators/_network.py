@@ -17,7 +17,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from sparselin.estimators._common import (
@@ -25,6 +25,7 @@ from sparselin.estimators._common import (
     MaskArray,
     names_of,
     validate,
+    validate_columns,
     without_weightless,
 )
 from sparselin.neural.networks import mlp, widths_of
@@ -32,7 +33,6 @@ from sparselin.neural.settings import check_choice
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Names, Status
-from sparselin.validation import check_mask
 
 _ROWS_AT_ONCE = 65_536
 
@@ -186,8 +186,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
     def _outputs(self, X: Any) -> Tensor:
         """Return the outputs (n, q) of the network."""
         check_is_fitted(self)
-        check_mask(X=X)
-        X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
+        X = validate_columns(self, X, dtype=np.dtype(self.dtype), reset=False)
         X = X[:, self.selected_] if self._narrow else X
         like = next(self.network_.parameters())
         with torch.no_grad():

@@ -16,7 +16,15 @@ from sparselin.results.display import Column, Table, as_frame, as_html, as_text,
 from sparselin.validation import FloatArray as FloatArray
 from sparselin.validation import IndexArray as IndexArray
 from sparselin.validation import Names as Names
-from sparselin.validation import check_design, check_finite, frame_names, hint, to_array
+from sparselin.validation import (
+    check_design,
+    check_finite,
+    frame_labels,
+    frame_names,
+    hint,
+    some_names,
+    to_array,
+)
 
 _T = TypeVar("_T")
 
@@ -319,8 +327,9 @@ def combine(
     If X and the fit have names, the columns J of X are found by their names, and X needs no other columns.
 
     Raises ValueError if X lacks a column J or has two of this name, has NaN or infinity in a column J, or has
-    no names and not n_features columns.
+    no names and not n_features columns; or if only one of X and the fit has names, see `check_order`.
     """
+    check_order(X, names)
     now = frame_names(X)
     if now is not None and names is not None and (now != names or len(set(now)) == len(now)):
         then, names = names, tuple(names[j] for j in columns)
@@ -338,6 +347,32 @@ def combine(
     if isinstance(block, np.ndarray):  # the entries of sparse arrays are checked with the design
         check_finite(block, "X", tuple(f"x{j}" if names is None else names[j] for j in columns))
     return np.asarray(block @ coef + intercept)
+
+
+def check_order(X: Any, names: Names) -> None:
+    """Raise ValueError if X or the fit has the labels 0, …, d − 1 in another order, and one has no names.
+
+    The labels 0, …, d − 1 in this order are no names, so columns are taken by position. If the labels were
+    names, other columns would be meant.
+
+    names : the names of the columns in the fit, or None.
+    """
+    labels = frame_labels(X)
+    positions = tuple(range(len(labels)))
+    mixed = names is None and labels != positions and set(labels) == set(positions)
+    if names is not None and labels and labels == positions:
+        texts = tuple(map(str, positions))
+        mixed = names != texts and set(names) == set(texts)
+    if not mixed:
+        return
+    order = [*positions] if names is None else [int(name) for name in names]
+    shown = f"list(range({len(labels)}))" if names is None else str(order)
+    columns = some_names(tuple(map(str, order)))
+    raise ValueError(
+        f"X has the labels {some_names(labels)}, and the columns of the fit are {columns}: by label "
+        f"and by position these are different columns. Pass X[{shown}] to take them by label, or "
+        "X.to_numpy() to take them by position"
+    )
 
 
 def _check_column(name: str, now: tuple[str, ...], then: tuple[str, ...]) -> None:
