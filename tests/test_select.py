@@ -108,7 +108,11 @@ def test_the_page_has_table_figures_and_command(chosen):
     _, folder = chosen
     page, found = Page(folder / "index.html"), json.loads((folder / "results.json").read_text())
     assert page.rows[0] == ["step", "feature", "coefficient", "λ*", "margin", "R²"]
-    assert [row[1] for row in page.rows[1:]] == ["intercept", *[row["feature"] for row in found["selected"]]]
+    model, sizes = page.rows[1 : found["k"] + 2], page.rows[found["k"] + 2 :]
+    assert [row[1] for row in model] == ["intercept", *[row["feature"] for row in found["selected"]]]
+    assert sizes[0] == ["features", "R²", "adjusted R²", "Cp", "BIC"]
+    assert [row[0] for row in sizes[1:]] == [str(k) for k in range(found["k"] + 1)]
+    assert [row[4] for row in sizes[1:]] == [f"{size['bic']:.5g}" for size in found["sizes"]]
     words = "".join(page.texts)
     for part in ("Which features explain progression?", "442 rows, 10 features", "How many features?"):
         assert part in words
@@ -317,7 +321,7 @@ def test_names_are_shown_as_they_are(tmp_path, rng):
     options = ("--k=4", "--folds=3", "--forced", "größe, cm", "--forced", "weight in kg,<b>a&b</b>")
     output, folder = run(tmp_path, table, *options)
     page = Page(folder / "index.html")
-    assert [row[1] for row in page.rows[2:]] == ["größe, cm", "weight in kg", "<b>a&b</b>", "[bold]$x_1$"]
+    assert [row[1] for row in page.rows[2:6]] == ["größe, cm", "weight in kg", "<b>a&b</b>", "[bold]$x_1$"]
     assert not page.tags & {"b", "script"}
     assert "Which features explain <script>alert(1)</script>?" in "".join(page.texts)
     for name in names:
@@ -352,7 +356,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
     y = () if options[0].startswith("--target") else ("--target=progression", "--drop=high")
     output, folder = run(tmp_path, None, *y, f"--method={method}", *options, name="indexed.csv")
     page = (folder / "index.html").read_text(encoding="utf-8")
-    program = html.unescape(page[page.index("<pre>") + 5 : page.index("</pre>")])
+    program = html.unescape(page[page.index(">", page.index("<pre")) + 1 : page.index("</pre>")])
     scope = {}
     exec(program, scope)
     found = json.loads((folder / "results.json").read_text())

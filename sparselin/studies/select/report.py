@@ -8,7 +8,7 @@ from sparselin import plots
 from sparselin.plots import style
 from sparselin.results import Status
 from sparselin.studies.common import folder, page
-from sparselin.studies.select import words
+from sparselin.studies.select import sizes, words
 from sparselin.studies.select.model import METHODS, splitter_of
 from sparselin.studies.select.words import Job
 
@@ -22,6 +22,7 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
     files = {"selected.csv": page.table(_records(job))}
     heading, lines = words.cells(job)
+    compared = _sizes(job)
     context = {
         "run": run,
         "job": job,
@@ -30,11 +31,12 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
         "validation": words.validation_lines(job),
         "heading": heading,
         "lines": lines,
+        "sizes": [[size.k, f"{size.r2:z.4f}", *map(_cell, size[2:])] for size in compared],
         "figures": {name: page.figure(files, name, *rest) for name, *rest in _figures(job)},
         "python": python(job),
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
-    return folder.write(output, {"run": run, **_results(job)}, files)
+    return folder.write(output, {"run": run, **_results(job, compared)}, files)
 
 
 def python(job: Job) -> str:
@@ -65,7 +67,18 @@ def _records(job: Job) -> list[list[Any]]:
     return lines
 
 
-def _results(job: Job) -> dict[str, Any]:
+def _sizes(job: Job) -> list[sizes.Size]:
+    """Return the table of sizes, for a path of least squares with at least one step."""
+    if not job.size or job.source.loss != "squared":
+        return []
+    return sizes.table_of_sizes(job.path, job.X, job.source.y, job.source.weight)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else words.number(value)
+
+
+def _results(job: Job, compared: list[sizes.Size]) -> dict[str, Any]:
     source, request, found = job.source, job.request, job.checked
     kept = [
         "target",
@@ -106,6 +119,7 @@ def _results(job: Job) -> dict[str, Any]:
         "status": job.path.status.name,
         "cautions": job.cautions,
         "cross_validation": checked,
+        "sizes": [size._asdict() for size in compared],
     }
 
 
