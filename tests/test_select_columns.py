@@ -233,7 +233,7 @@ def test_the_program_counts_blanks_as_the_command_does(tmp_path, case, missing, 
     _, folder = run(tmp_path, frame, *WHOLE, "--k=3", "--categories=flag", f"--missing={missing}")
     page = (folder / "index.html").read_text(encoding="utf-8")
     scope = {}
-    exec(html.unescape(page[page.index("<pre>") + 5 : page.index("</pre>")]), scope)
+    exec(html.unescape(page[page.index(">", page.index("<pre")) + 1 : page.index("</pre>")]), scope)
     assert scope["model"][-1].result_.r2 == pytest.approx(results(folder)["r2"], rel=1e-12)
     capsys.readouterr()
 
