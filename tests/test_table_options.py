@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -199,3 +200,24 @@ def test_parquet_columns_of_lists_are_left_out(tmp_path):
     for option in ("--in-memory", "--one-pass"):
         output, _ = run(tmp_path, None, "--k=1", option, name="none.parquet", exit_code=2)
         assert "must have columns and rows" in output
+
+
+GRID = [["a", "b", "y"], [1, 2, 3.5], [4, 1, 2.5], [2, 2, 1.5], [0, 3, 4.5]]
+IN_ROWS = {
+    "units": ([GRID[0], ["kg", "m", "s"], *GRID[1:]], [], "row 2, below the names in row 1"),
+    "no names": (GRID[1:], [], "the first row must name the columns"),
+    "totals": ([*GRID[:4], ["Total", 6, 9]], [], "row 5, the last one, seems to hold totals"),
+    "header": ([["x", "", ""], [], *GRID], ["--header=2"], "--header 2: this row has no names"),
+    "a title": ([["A title", "", ""], *GRID], ["--k=1"], "The names of the columns are in row 2."),
+}
+
+
+@pytest.mark.parametrize(("rows", "options", "words"), IN_ROWS.values(), ids=IN_ROWS)
+def test_messages_about_a_sheet_name_its_rows(rows, options, words, tmp_path):
+    """A sheet has rows; only a text has lines."""
+    pytest.importorskip("openpyxl")
+    pd.DataFrame(rows).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    code = 0 if "--k=1" in options else 2
+    output = " ".join(run(tmp_path, None, *options, name="t.xlsx", exit_code=code)[0].split())
+    assert words in output
+    assert not re.search(r"\blines?\b", output)

@@ -113,7 +113,7 @@ class ReadingNotes:
         if self.skipped:
             lines.append(f"{self.path}: left out: {some(self.skipped)}.")
         if self.header:
-            lines.append(f"The names of the columns are in line {self.header}.")
+            lines.append(f"The names of the columns are in {'row' if self.sheet else 'line'} {self.header}.")
         if self.index:
             why = " has no name, so it" if self.index == "the first column" else ""
             lines.append(f"{self.path}: {self.index}{why} is left out as an index of the rows.")

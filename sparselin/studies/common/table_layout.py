@@ -32,11 +32,18 @@ class TableRow(NamedTuple):
 
     record : its number among all rows and blank lines of the file, from 0, as pandas counts them.
     line : the number of its last line in the file, from 1.
+    noun : "line", or "row" in a sheet of a workbook, for messages.
     """
 
     record: int
     line: int
     cells: Sequence[Any]
+    noun: str = "line"
+
+    @property
+    def place(self) -> str:
+        """The noun and the number, such as "line 3"."""
+        return f"{self.noun} {self.line}"
 
     @property
     def filled(self) -> int:
@@ -87,7 +94,8 @@ def find_head(rows: Sequence[TableRow], options: ReadingOptions) -> Head:
     """Find the line with the names of the columns in the first rows of a table. Raises BadTable."""
     rows = [row for row in rows if row.cells]
     if not any(row.filled for row in rows):
-        raise BadTable("must have a line that names the columns, and a line for each row of X and y")
+        noun = rows[0].noun if rows else "line"
+        raise BadTable(f"must have a {noun} that names the columns, and a {noun} for each row of X and y")
     if options.header is not None and options.header > 0:
         return _given_head(rows, options.header)
     leading, i = [], 0
@@ -115,7 +123,8 @@ def _given_head(rows: Sequence[TableRow], line: int) -> Head:
     at = next((i for i, row in enumerate(rows) if row.line >= line), None)
     if at is None or rows[at].line != line or not rows[at].filled:
         raise BadTable(
-            f"--header {line}: this line has no names", f"The first line that has cells is {rows[0].line}"
+            f"--header {line}: this {rows[0].noun} has no names",
+            f"The first {rows[0].noun} that has cells is {rows[0].line}",
         )
     return _head(rows[at:], rows[at], tuple((row, "before the names") for row in rows[:at]))
 
@@ -195,10 +204,12 @@ def _check_head(row: TableRow, below: Sequence[TableRow], head: Head) -> None:
     """Raise BadTable unless a row has names, and the row below it has values."""
     cells = [cell for cell in row.cells if not _is_empty(cell)]
     numbers = [cell for cell in cells if _is_numeric(cell)]
-    remedy = f"Pass --header {row.line} if they are names, or --header 0 if no line has the names; {_CALLED}"
+    remedy = (
+        f"Pass --header {row.line} if they are names, or --header 0 if no {row.noun} has the names; {_CALLED}"
+    )
     if len(numbers) == len(cells):
         words = "must name the columns; it has only numbers"
-        raise BadTable(f"the first line {words}" if row.line == 1 else f"line {row.line} {words}", remedy)
+        raise BadTable(f"the first {row.noun} {words}" if row.line == 1 else f"{row.place} {words}", remedy)
     values = [
         float(str(cell).replace(",", ".")) if str(cell).count(",") < 2 else 0.0
         for cell in numbers
@@ -207,9 +218,7 @@ def _check_head(row: TableRow, below: Sequence[TableRow], head: Head) -> None:
     ordered = all(a < b for a, b in itertools.pairwise(values)) and len(values) == len(numbers)
     if 2 * len(numbers) >= len(cells) and not (ordered and len(numbers) > 2):
         shown = some([short(str(cell)) for cell in cells])
-        raise BadTable(
-            f"line {row.line} should have the names of the columns; it has numbers: {shown}", remedy
-        )
+        raise BadTable(f"{row.place} should have the names of the columns; it has numbers: {shown}", remedy)
     below = [other for other in below if other.filled and len(other.cells) == head.width]
     if len(below) < 3:
         return
@@ -223,7 +232,7 @@ def _check_head(row: TableRow, below: Sequence[TableRow], head: Head) -> None:
     if texts and 2 * len(texts) >= len(numeric) and not any(_is_numeric(first.cells[j]) for j in numeric):
         shown = some([short(str(cell).strip()) for cell in texts])
         raise BadTable(
-            f"line {first.line}, below the names in line {row.line}, has texts where the next lines have "
+            f"{first.place}, below the names in {row.place}, has texts where the next {row.noun}s have "
             f"numbers: {shown}",
             f"If they are units, pass --skip {first.line}; if they are names, --header {first.line}",
         )
@@ -317,7 +326,7 @@ def read_body(rows: Iterable[TableRow], head: Head, options: ReadingOptions, wat
     if totals and count > 2 and totals[0].strip() not in options.keep_levels:
         shown = some([short(str(cell)) for cell in row.cells])
         raise BadTable(
-            f"line {row.line}, the last row, seems to hold totals: {shown}",
+            f"{row.place}, the last one, seems to hold totals: {shown}",
             f"Pass --skip {row.line} to leave it out, or --keep-levels {totals[0].strip()!r} to keep it",
         )
     cut = bool(footer) or any(record > last for record in skipped)
@@ -344,15 +353,15 @@ def _error_of_widths(rows: Sequence[TableRow], head: Head) -> BadTable:
     row = rows[0]
     names = len(head.names) or head.width
     fields = plural(len(row.cells), "field")
-    words = f"line {row.line} has {fields}, but the first line has {names}"
+    words = f"{row.place} has {fields}, but the first {row.noun} has {names}"
     if head.line > 1:
-        words = f"line {row.line} has {fields}, but line {head.line} with the names has {names}"
+        words = f"{row.place} has {fields}, but {row.noun} {head.line} with the names has {names}"
     if len(rows) > 1:
-        words += f"; so have {len(rows) - 1:,} other lines"
+        words += f"; so have {len(rows) - 1:,} other {row.noun}s"
     lines = ranges([row.line for row in rows])
     if len(lines) > _RANGES:
         return BadTable(words, "Pass --separator to read the file in another way")
-    return BadTable(words, f"Correct these lines, or leave them out: --skip {','.join(lines)}")
+    return BadTable(words, f"Correct these {row.noun}s, or leave them out: --skip {','.join(lines)}")
 
 
 def ranges(numbers: Sequence[int]) -> list[str]:
@@ -369,7 +378,7 @@ def ranges(numbers: Sequence[int]) -> list[str]:
 def describe_rows(head: Head, body: Body) -> tuple[str, ...]:
     """Return phrases about the rows before the names and behind the data that are left out."""
     rows = [*head.leading, *((row, "below the table") for row in body.footer if row.filled)]
-    return tuple(f"line {row.line} ({what}: {short(_text(row))})" for row, what in rows if row.filled)
+    return tuple(f"{row.place} ({what}: {short(_text(row))})" for row, what in rows if row.filled)
 
 
 def _text(row: TableRow) -> str:

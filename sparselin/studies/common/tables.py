@@ -197,7 +197,7 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     sheet = _choose_sheet(path, sheets, options.sheet)
     raw = call_pandas(path, "read_excel", {"sheet_name": sheet, "header": None, "dtype": object})
     cells = raw.astype(object).where(raw.notna(), "").to_numpy(object).tolist()
-    rows = [TableRow(i, i + 1, line) for i, line in enumerate(cells)]
+    rows = [TableRow(i, i + 1, row, "row") for i, row in enumerate(cells)]
     zeros: set[int] = set()  # the columns with a text such as "00501", which pandas reads as a number
 
     def watch(cells: Sequence[Any]) -> None:
