@@ -27,6 +27,8 @@ from .run import UNDECIDED, Crash, call, claim
 RULES = ("aic", "bic", "ebic", "loo", "k")
 # The most features compared by leave-one-out, each by a refit for each row.
 REFITTED = 4
+# The most features besides the forced ones, where they are given: always for more than LARGE columns.
+COMPARED, LARGE = 12, 30
 
 
 def omp_selector(sl, case):
@@ -49,8 +51,9 @@ def selector(case, kind, **options):
     out = rng.choice(free, int(rng.integers(0, len(free))), replace=False).tolist() if len(free) > 1 else []
     p, f, rule = d - len(out), len(forced), RULES[case.seed % len(RULES)]
     low = max(1, f)
-    top = min(p, low + REFITTED) if rule == "loo" else p
-    longest = int(rng.integers(low, top + 1)) if rule in ("loo", "k") or rng.random() < 0.5 else None
+    top = min(p, low + (REFITTED if rule == "loo" else COMPARED))
+    ends = rule in ("loo", "k") or d > LARGE or rng.random() < 0.5
+    longest = int(rng.integers(low, top + 1)) if ends else None
     size = int(rng.integers(low, longest + 1)) if rule == "k" else rule
     gamma = float(rng.uniform(0, 2)) if rng.random() < 0.3 else None
     scale = float(np.square(case.y.astype(float)).mean())
