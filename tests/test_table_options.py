@@ -221,3 +221,11 @@ def test_messages_about_a_sheet_name_its_rows(rows, options, words, tmp_path):
     output = " ".join(run(tmp_path, None, *options, name="t.xlsx", exit_code=code)[0].split())
     assert words in output
     assert not re.search(r"\blines?\b", output)
+
+
+def test_the_note_about_signs_keeps_the_names_of_columns(tmp_path):
+    """The capital letters of a name are the user's: "Umsatz (€)" was printed as "umsatz (€)"."""
+    rows = "".join(f"{i}.234,50;{i % 7},25;{3 * i}.100,75\n" for i in range(1, 31))
+    table = f"Umsatz (€);Menge;Gewinn\n{rows}"
+    output, _ = run(tmp_path, table, "--target=Gewinn", "--folds=0", "--k=1")
+    assert "The point separates thousands in Umsatz (€), Gewinn." in output

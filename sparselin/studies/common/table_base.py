@@ -148,7 +148,8 @@ class ReadingNotes:
         each = [
             f"{SIGNS[sign]} separates thousands in {some(names)}" for sign, names in self.thousands.items()
         ]
-        return lines + ([f"{'; '.join(each).capitalize()}."] if each else [])
+        sentence = "; ".join(each)  # str.capitalize would change the names of columns
+        return lines + ([f"{sentence[0].upper()}{sentence[1:]}."] if each else [])
 
 
 def _rows(rows: Sequence[int]) -> str:
