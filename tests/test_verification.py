@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+import scipy.optimize
 from refusals import refuses
 
 import sparselin as sl
@@ -296,4 +297,25 @@ def test_a_feature_that_is_missing_from_the_active_set_is_found_at_every_length(
     v = np.array([1 / b, 2 - 1 / b, 0])  # the copy may take all or nothing of the 2 − 1/b
     false = dataclasses.replace(true, active=(0, 1), direction=v)
     step = types.SimpleNamespace(entry=false, Z=X, lengths=np.linalg.norm(X, axis=0))
-    assert missing_from_active(step) == [2]
+    assert missing_from_active(step) == ([2], [])
+
+
+@pytest.mark.parametrize("lie", ["failed", "zero", "infeasible"])
+def test_a_linear_program_is_not_trusted_for_having_returned(lie, monkeypatch):
+    """An answer that no bound of ours confirms leaves open whether features are missing."""
+    linprog = scipy.optimize.linprog
+
+    def lying(*arguments, **options):
+        lp = linprog(*arguments, **options)
+        lp.status = 4 if lie == "failed" else 0
+        lp.x = lp.x * {"failed": 1, "zero": 0, "infeasible": 2}[lie]
+        lp.eqlin.marginals = 0 * lp.eqlin.marginals
+        return lp
+
+    X = np.array([[-7.0, 1, 1], [8, 0, 0]])
+    false = dataclasses.replace(
+        sl.first_entry(X, np.ones(2)), active=(0, 1), direction=np.array([1 / 8, 15 / 8, 0])
+    )
+    step = types.SimpleNamespace(entry=false, Z=X, lengths=np.linalg.norm(X, axis=0))
+    monkeypatch.setattr(scipy.optimize, "linprog", lying)
+    assert missing_from_active(step) == ([], [2])

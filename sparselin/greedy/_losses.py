@@ -215,7 +215,7 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
 
     b_i are the rows of B, each scaled to a largest entry of one. s_i are the `signs` of the loss: the
     direction, +1 or −1, in which ℓ(y_i, ·) decreases without end, or 0 if ℓ(y_i, ·) has a minimum. If the
-    maximum is zero, x = 0 is returned.
+    maximum is zero, or the solver has found none, x = 0 is returned. `separates` checks each other answer.
     """
     from scipy.optimize import linprog
 
@@ -226,7 +226,7 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
         -signed.sum(axis=0), -signed, np.zeros(len(signed)), B[fixed], np.zeros(fixed.sum()),
         bounds=(-1, 1), method="highs",
     )  # fmt: skip
-    return np.zeros(B.shape[1]) if found.x is None or -found.fun <= _LP else np.asarray(found.x)
+    return np.zeros(B.shape[1]) if found.status != 0 or -found.fun <= _LP else np.asarray(found.x)
 
 
 class LossData(NamedTuple):

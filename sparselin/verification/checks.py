@@ -201,21 +201,23 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
         return violates(f"{beyond} are nonzero in the window but not in A(S) = {step.entry.active}")
     if beyond:
         return undecided(f"the solution is not unique, and {beyond} may be zero in all of them")
-    missing = [] if independent else missing_from_active(step)
+    missing, unknown = ([], []) if independent else missing_from_active(step)
     if missing:
         return violates(f"{missing} are positive in some solution but not in A(S) = {step.entry.active}")
+    if unknown:
+        return undecided(f"a linear program left open whether {unknown} are positive in some solution")
     if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
         return undecided(f"coefficients are known only to {radius:.1e}; the largest is {largest:.1e}")
     unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
     return undecided(f"columns {unproved} outside T are not proved zero") if unproved else AGREES
 
 
-def missing_from_active(step: ProjectedDesign) -> list[int]:
-    """Return the features i ∈ T∖A(S) that are positive in some solution; there should be none.
+def missing_from_active(step: ProjectedDesign) -> tuple[list[int], list[int]]:
+    """Return the features i ∈ T∖A(S) that are positive in some solution, and those for which this is unknown.
 
-    T are the tied features. For each i a linear program computes max v_i‖z_i‖/‖u‖ over v ≥ 0 with Zv = u, as
-    in `check_entry`. These numbers do not depend on the lengths of the columns. The solver knows them to
-    about 1e-7, so only those above 1e-5 count.
+    There should be none of either. T are the tied features. For each i a linear program computes
+    max v_i‖z_i‖/‖u‖ over v ≥ 0 with Zv = u, as in `check_entry`. These numbers do not depend on the lengths
+    of the columns.
     """
     from scipy.optimize import linprog
 
@@ -224,10 +226,33 @@ def missing_from_active(step: ProjectedDesign) -> list[int]:
     Z = step.Z[:, T] * step.entry.signs
     u = Z @ v
     tight = np.flatnonzero((v == 0) & (np.abs(Z.T @ u - 1) < 1e-9))
-    basis = orthonormal_basis(Z)
-    Z, goal = basis.T @ (Z / np.linalg.norm(Z, axis=0)), basis.T @ u / np.linalg.norm(u)
-    largest = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=goal) for i in tight]
-    return [int(T[i]) for i, lp in zip(tight, largest, strict=True) if lp.status == 0 and lp.fun < -1e-5]
+    basis, lengths = orthonormal_basis(Z), np.linalg.norm(Z, axis=0)
+    Z, goal = basis.T @ (Z / lengths), basis.T @ u / np.linalg.norm(u)
+    # x_j = v_j‖z_j‖/‖u‖ has Σx_j/‖z_j‖ ≤ Σv_jz_jᵀu/‖u‖ = ‖u‖, because z_jᵀu ≥ 1
+    weights = lengths * np.linalg.norm(u)
+    signs = [
+        _sign_of_largest(linprog(-row, A_eq=Z, b_eq=goal), Z, goal, row, weights)
+        for row in np.eye(len(T))[tight]
+    ]
+    missing = [int(T[i]) for i, sign in zip(tight, signs, strict=True) if sign == 1]
+    return missing, [int(T[i]) for i, sign in zip(tight, signs, strict=True) if sign is None]
+
+
+def _sign_of_largest(
+    lp: Any, Z: FloatArray, goal: FloatArray, row: FloatArray, weights: FloatArray
+) -> int | None:
+    """Return 1 if max rowᵀx over x ≥ 0 with Zx = goal is above 1e-5, 0 if it is not, None if that is unknown.
+
+    The answer of the solver is only a proposal. An x is accepted if it satisfies the constraints to 1e-7, the
+    tolerance of the solver. For every y and every such x, rowᵀx ≤ −goalᵀy + Σ max(0, Zᵀy + row)_jx_j, and
+    Σ x_j/weights_j ≤ 1. So the y of the dual program proves an upper bound, whatever made it.
+    """
+    if lp.status != 0:
+        return None
+    x, y = np.maximum(lp.x, 0), lp.eqlin.marginals
+    if row @ x > 1e-5 and np.linalg.norm(Z @ x - goal) <= 1e-7:
+        return 1
+    return 0 if -goal @ y + max(0.0, float((weights * (Z.T @ y + row)).max())) <= 1e-5 else None
 
 
 def check_attention(

@@ -12,6 +12,7 @@ is undecided, and never wrong.
 ridge, a box, signs, groups, an intercept and weights. `selectors` computes AIC, BIC, EBIC and
 leave-one-out of the sizes of `OMPSelector` and `OLSSelector`, RSS in rational numbers, with weights that have
 a factor, or are 0.
+Rows "_careful" forbid the compiled calls for small problems, which otherwise answer most rows (`careful`).
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
 
 Statements that no attack makes, because there is no oracle for them:

@@ -6,7 +6,7 @@ import numpy as np
 
 import sparselin
 
-from . import flow, gram, inference, options, paths, selectors, sets, subsets
+from . import careful, flow, gram, inference, options, paths, selectors, sets, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -18,6 +18,9 @@ ATTACKS = {
     "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
     "first_entry": ("step", paths.first_entry),
     "lasso_path": ("path", paths.lasso_path),
+    "omp_careful": ("step", careful.omp),
+    "ols_careful": ("step", careful.ols),
+    "lasso_path_careful": ("path", careful.lasso_path),
     "gradient_flow": ("set", flow.gradient_flow),
     "gram_omp": ("step", gram.gram_omp),
     "gram_path": ("path", gram.gram_path),

@@ -1,0 +1,60 @@
+"""Attacks on the careful way of small problems, whose picks and knots a compiled call finds otherwise.
+
+The designs of all attacks are small. So the rows of `paths` reach the compiled calls of `greedy._single` and
+`lasso._small`, which answer if rounding leaves nothing undecided. Here these calls never answer, and the same
+oracles judge the rule of each method and the homotopy. Where both ways decide, they must agree: with each
+other in the picks, ties and statuses, and with the exact design in all else.
+"""
+
+import contextlib
+from unittest import mock
+
+from sparselin.greedy._pursuit import Pursuit
+from sparselin.greedy._single import ByRule
+from sparselin.lasso import _working_set
+
+from . import paths
+from .oracles import C
+from .run import UNDECIDED, call, claim
+
+
+@contextlib.contextmanager
+def without_compiled_calls():
+    """Let the rule of the method make each pick of OMP and OLS, and no compiled call follow a path."""
+    with (
+        mock.patch.object(Pursuit, "_screen", lambda self: ByRule(self.selection)),
+        mock.patch.object(Pursuit, "_worth_screening", return_value=False),
+        mock.patch.object(_working_set, "small_path", return_value=None),
+    ):
+        yield
+
+
+def _selection(name, attack, sl, case):
+    with without_compiled_calls():
+        verdict = attack(sl, case)
+    arguments = case.given(), case.y, paths.asked(case)
+    quick = call(case, getattr(sl, name), *arguments, forced=case.forced)
+    with without_compiled_calls():
+        careful = call(case, getattr(sl, name), *arguments, forced=case.forced)
+    exact = paths.known(case)
+    for t, (a, b) in enumerate(zip(quick.support.tolist(), careful.support.tolist(), strict=False)):
+        if a != b:  # a tie to rounding, or an error: each way has been judged, so rounding must explain it
+            step = exact.at(quick.support[:t].tolist())
+            size, error = abs(step.c), step.e()
+            near = abs(size[a] - size[b]) <= C * (error[a] + error[b])
+            claim(name == "ols" or near, f"pick {t} is {a}, and {b} without the compiled call")
+            return UNDECIDED
+    return verdict
+
+
+def omp(sl, case):
+    return _selection("omp", paths.omp, sl, case)
+
+
+def ols(sl, case):
+    return _selection("ols", paths.ols, sl, case)
+
+
+def lasso_path(sl, case):
+    with without_compiled_calls():
+        return paths.lasso_path(sl, case)
