@@ -150,7 +150,7 @@ def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
             if function is command.examine_batch:
                 yield [broken(task) for task in arguments[0]]
 
-    monkeypatch.setattr(command, "run_jobs", planted)
+    monkeypatch.setattr(command, "try_jobs", planted)
     arguments = ["guarantee", "--quick", "--designs=3", "--ensembles=gaussian", f"--output={tmp_path}"]
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 1
@@ -190,7 +190,7 @@ def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             yield function(*arguments)
 
-    monkeypatch.setattr(command, "run_jobs", interrupted)
+    monkeypatch.setattr(command, "try_jobs", interrupted)
     invoke(*SMALL, "--output", tmp_path, exit_code=130)
     assert "Interrupted" in (tmp_path / "index.html").read_text()
 

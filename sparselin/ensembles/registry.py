@@ -17,6 +17,7 @@ import numpy as np
 
 from sparselin.ensembles import families
 from sparselin.ensembles.design import Design
+from sparselin.parallel.processes import describe_error
 from sparselin.validation import FloatArray, check_count, check_design, check_finite, check_new, check_vector
 
 # the value that a family may return
@@ -144,7 +145,7 @@ def _draw(name: str, family: Callable[..., Pair], sizes: Any, rng: np.random.Gen
     try:
         drawn = family(n, d, rng)
     except Exception as error:
-        raise BadEnsemble(f"{call} raises {type(error).__name__}: {error}") from error
+        raise BadEnsemble(f"{call} raises {describe_error(error)}") from error
     try:
         X, y = drawn
         X = check_design(X).astype(np.float64, copy=False)
@@ -195,7 +196,7 @@ def _function(path: str, name: str) -> Callable[..., Any]:
     try:
         spec.loader.exec_module(loaded)
     except (Exception, SystemExit) as error:
-        raise BadEnsemble(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+        raise BadEnsemble(f"{path} cannot be run: {describe_error(error)}") from error
     function = getattr(loaded, name, None)
     if not callable(function):
         found = "it is not there" if function is None else f"it is of type {type(function).__name__}"

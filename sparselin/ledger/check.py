@@ -13,6 +13,7 @@ from sparselin.ensembles import Design
 from sparselin.ensembles.claims import smaller
 from sparselin.ensembles.saved import as_design, describe_value
 from sparselin.ledger.statement import EMPIRICAL, EXPERIMENTAL, REFUTED, UNCHECKED, Claim, Verdict
+from sparselin.parallel.processes import describe_error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,7 +204,7 @@ def decide(
         made.function(check)
         failure = None if only else _objection(made, check)
     except Exception as error:
-        failure = str(error) if isinstance(error, ClaimFailed) else f"{type(error).__name__}: {error}"
+        failure = str(error) if isinstance(error, ClaimFailed) else describe_error(error)
     record = tuple(check.witnesses), tuple(check.found), failure
     if not failure or check.failing is None:
         return Outcome(check.counted, check.unsettled, *record)

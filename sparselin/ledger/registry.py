@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import multiprocessing
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Any
 
 from sparselin.ledger.check import Outcome, decide
 from sparselin.ledger.statement import PAPERS, Claim
-from sparselin.parallel.processes import work_quietly
+from sparselin.parallel.processes import Lost, try_jobs
 from sparselin.validation import check_new
 
 # the claims by their id in lower case, which is also the anchor of the claim
@@ -95,7 +95,8 @@ def decide_all(
 ) -> Iterator[tuple[Claim, Outcome]]:
     """Yield each claim with its outcome by `decide`, as soon as it is decided, from `jobs` processes.
 
-    The longest claims start first. With one job the claims are decided in order.
+    The longest claims start first. With one job the claims are decided in order. If the process of a claim
+    is killed, the failure of its outcome says so, and the other claims are decided.
 
     >>> from sparselin.ledger import OPEN, claim
     >>> @claim("ours-even", "an example", "exact", OPEN)
@@ -109,18 +110,21 @@ def decide_all(
         for made in claims:
             yield made, decide(made, cases, seed)
         return
-    # Processes are spawned, because a fork would copy the locks of threads without the threads.
-    with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
-        # The function of a claim is hidden behind its test, so it is passed by name. Longest first.
-        names = [
-            (place, made.function.__module__, made.function.__name__, made.id, cases, seed)
-            for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
-        ]
-        for place, outcome in pool.imap_unordered(_decide_by_name, names):
-            yield claims[place], outcome
+    # The function of a claim is hidden behind its test, so it is passed by name. Longest first.
+    named = (
+        (_decide_by_name, (place, made.function.__module__, made.function.__name__, made.id, cases, seed))
+        for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
+    )
+    with contextlib.closing(try_jobs(named, jobs)) as results:  # type: ignore[type-var]
+        for found in results:
+            if isinstance(found, Lost):
+                yield claims[found.arguments[0]], Outcome(0, 0, (), (), found.why)
+            else:
+                yield claims[found[0]], found[1]
 
 
-def _decide_by_name(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
-    place, module, name, id, cases, seed = named
+def _decide_by_name(
+    place: int, module: str, name: str, id: str, cases: int | None, seed: int
+) -> tuple[int, Outcome]:
     made = {claim.id: claim for claim in getattr(importlib.import_module(module), name).claims}
     return place, decide(made[id], cases, seed)

@@ -5,9 +5,8 @@ import itertools
 import multiprocessing
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple, TypeAlias
@@ -32,20 +31,54 @@ def run_jobs(jobs: Iterator[Job], count: int, prepare: Callable[[], object] | No
 
 
 class Lost(NamedTuple):
-    """The result of a job whose process was killed, for example by the system for lack of memory."""
+    """The place of a result that is missing: the arguments of the job, and why (by default: killed)."""
 
     arguments: tuple[Any, ...]
+    why: str = "its process was killed, for example for lack of memory; try fewer --jobs"
+
+
+def try_jobs(jobs: Iterator[Job], count: int, prepare: Callable[[], object] | None = None) -> Iterator[Any]:
+    """Run jobs as `run_jobs` does, but yield `Lost` for a job that raises an error or is killed.
+
+    So one job cannot cost the results of the others.
+    """
+    groups = ([(attempt, job)] for job in jobs)
+    with contextlib.closing(run_groups(groups, count, prepare, ())) as results:
+        for result in results:
+            # if a process was killed, the arguments are those of `attempt`: the function and its arguments
+            outer = isinstance(result, Lost) and len(result.arguments) == 2 and callable(result.arguments[0])
+            yield Lost(result.arguments[1], result.why) if outer else result
+
+
+def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return function(*arguments), or `Lost` if it raises an error."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return Lost(arguments, describe_error(error))
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the type and the message of an error, whose method for the message may raise an error itself."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}: its message cannot be read"
 
 
 def run_groups(
-    groups: Iterator[Iterable[Job]], count: int, prepare: Callable[[], object] | None = None
+    groups: Iterator[Iterable[Job]],
+    count: int,
+    prepare: Callable[[], object] | None = None,
+    passing: Any = BaseException,
 ) -> Generator[Any, None, None]:
     """Run groups of jobs (function, arguments), and yield the results of the jobs in order of completion.
 
     A group stays in one process, so that a job can use the data that an earlier job of its group left in
     memory. Groups and jobs are taken from their iterators only when a process is free. There are `count`
     spawned processes (see `run_jobs`), or this process if count is 1. Closing the iterator ends the processes
-    at once and discards their unfinished jobs.
+    at once and discards their unfinished jobs. A job yields `Lost` if its process is killed, or if a process
+    raises an error that is not of a type in `passing`, for example because a result cannot be pickled.
     """
     from threadpoolctl import threadpool_limits
 
@@ -75,9 +108,15 @@ def run_groups(
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 i, job = pending.pop(future)
                 idle.add(i)
-                lost = isinstance(future.exception(), BrokenProcessPool)
-                ended.append(Lost(job[1]) if lost else future)
-                if lost:
+                error = future.exception()
+                killed = isinstance(error, BrokenProcessPool)
+                if killed:
+                    ended.append(Lost(job[1]))
+                elif error is None or isinstance(error, passing):
+                    ended.append(future)
+                else:
+                    ended.append(Lost(job[1], describe_error(error)))
+                if killed:
                     pools[i].shutdown(wait=False)
                     pools[i] = one_process()
     finally:
@@ -94,15 +133,14 @@ def _begin(prepare: Callable[[], object] | None) -> None:
         prepare()
 
 
-def work_quietly(path: Sequence[str] = ()) -> None:
+def work_quietly() -> None:
     """Prepare a worker process: ignore Ctrl-C and give BLAS one thread.
 
-    The parent handles Ctrl-C. One thread is enough, because each core has its own process. `path` is added to
-    sys.path. BLAS libraries that are loaded later (SciPy's BLAS) are limited by environment variables.
+    The parent handles Ctrl-C. One thread is enough, because each core has its own process. BLAS
+    libraries that are loaded later (SciPy's BLAS) are limited by environment variables.
     """
     from threadpoolctl import threadpool_limits
 
-    sys.path.extend(entry for entry in path if entry not in sys.path)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)

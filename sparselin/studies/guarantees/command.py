@@ -11,13 +11,19 @@ from rich.console import Console
 
 from sparselin import guarantee_bounds
 from sparselin.ensembles import carried
-from sparselin.parallel.processes import run_jobs
+from sparselin.parallel.processes import Lost, try_jobs
 from sparselin.studies.common import command as common
 from sparselin.studies.common.page import describe
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.guarantees import report, words
 from sparselin.studies.guarantees.large import examine_large
-from sparselin.studies.guarantees.tasks import GuaranteeRecord, GuaranteeSettings, examine_batch, families
+from sparselin.studies.guarantees.tasks import (
+    DesignTask,
+    GuaranteeRecord,
+    GuaranteeSettings,
+    examine_batch,
+    families,
+)
 from sparselin.studies.guarantees.worst import Search, Worst, searches, worst_design
 
 _BATCH = 50  # the number of small designs in one job
@@ -75,8 +81,8 @@ def guarantee(
     R² of the best subset. The command prints the results and writes a page with figures. With FILE it
     examines only the data in this file.
 
-    Exit status: 0 if every guarantee holds, 1 if one is violated, 130 if interrupted (the report then covers
-    the finished designs).
+    Exit status: 0 if every guarantee holds, 1 if one is violated or a design could not be examined (the
+    report then covers the others), 130 if interrupted (the report then covers the finished designs).
     """
     console = common.Terminal()
     if target is not None and design is None:
@@ -96,10 +102,15 @@ def guarantee(
         raise click.BadParameter(f"must be at least 2k = {2 * settings.k}", param_hint="--features")
     common.make_folder(output, "guarantee", report.FILES)
     started = time.perf_counter()
-    found, interrupted = _collect(console, settings, quick)
+    found, losses, interrupted = _collect(console, settings, quick)
+    for loss in losses[:20]:
+        console.print(_describe_loss(loss), soft_wrap=True, highlight=False, markup=False)
+    if losses[20:]:
+        console.print(f"and {len(losses) - 20} more jobs failed")
     if not found.records and not found.worst:
-        console.print("Interrupted before the first result; no report was written.")
-        raise SystemExit(130)
+        why = "Interrupted" if interrupted else "Each job failed"
+        console.print(f"{why} before the first result; no report was written.")
+        raise SystemExit(130 if interrupted else 1)
     common.ignore_interrupts()
     command, seconds = _command(settings, ensembles, quick), time.perf_counter() - started
     run = describe(command, seconds, jobs, seed, interrupted, report.PACKAGES)
@@ -108,7 +119,7 @@ def guarantee(
     for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
     index = report.write(output, settings, found, run)
-    common.finish(console, index, interrupted, failed=bool(found.violations))
+    common.finish(console, index, interrupted, failed=bool(found.violations or losses))
 
 
 def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
@@ -136,27 +147,47 @@ def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple
     yield from ((examine_batch, (batch, settings.seed)) for batch in batches)
 
 
-def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
-    """Return the results in the order of the tasks, and whether Ctrl-C ended the run early."""
+def _collect(
+    console: Console, settings: GuaranteeSettings, quick: bool
+) -> tuple[words.Findings, list[Lost], bool]:
+    """Return the results in the order of the tasks, the lost jobs, and whether Ctrl-C ended the run early."""
     records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
+    losses: list[Lost] = []
     tasks, plan = settings.tasks(), [] if settings.features else searches(quick)
 
     def take(result: Any) -> tuple[int, str]:
+        if isinstance(result, Lost):
+            losses.append(result)
+            given = result.arguments[0]
+            return len(given) if isinstance(given, list) else 1, f"{len(losses)} lost"
         if isinstance(result, list):
-            records.extend(result)
+            losses.extend(record for record in result if isinstance(record, Lost))
+            records.extend(record for record in result if not isinstance(record, Lost))
         elif result is not None:
             worst.append(result)
         broken = sum(record.violated for record in records)
         return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
 
-    stream = run_jobs(_jobs(settings, plan), settings.jobs, carried())
+    stream = try_jobs(_jobs(settings, plan), settings.jobs, carried())
     message = "Interrupted. Finishing the current designs, then writing the report."
     interrupted = common.watch(console, "designs", len(tasks) + len(plan), stream, take, message)
     order = {task: i for i, task in enumerate(tasks)}
     records.sort(key=lambda record: order[record.task])
     worst.sort(key=lambda found: plan.index(found.search))
-    return words.Findings(records, worst), interrupted
+    return words.Findings(records, worst), losses, interrupted
+
+
+def _describe_loss(loss: Lost) -> str:
+    """Return a sentence that names the designs, or the search for a worst design, of a lost job."""
+    given = loss.arguments[0]
+    tasks = given if isinstance(given, list) else [given]
+    first = tasks[0]
+    name = str(first)
+    if isinstance(first, DesignTask):
+        name = f"{first.study} {first.ensemble} #{first.index}, k = {first.k}"
+    more = f" and {len(tasks) - 1} more designs of its job" if tasks[1:] else ""
+    return f"{name}{more} could not be examined: {loss.why}"
 
 
 def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.ensembles import ENSEMBLES, Design
+from sparselin.parallel.processes import attempt
 from sparselin.results import Bound, FloatArray, GuaranteeBounds
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 
@@ -277,6 +278,6 @@ def _outcome(algorithm: str, bounds: Sequence[Bound]) -> AlgorithmOutcome:
     )
 
 
-def examine_batch(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
-    """Examine several designs in one job."""
-    return [examine(task, seed) for task in tasks]
+def examine_batch(tasks: Sequence[DesignTask], seed: int) -> list[Any]:
+    """Return for each of several designs its `GuaranteeRecord`, or `Lost` if an error is raised."""
+    return [attempt(examine, (task, seed)) for task in tasks]

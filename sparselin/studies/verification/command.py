@@ -66,8 +66,9 @@ def verify(
     The command draws designs, checks every step of each, prints a table and writes a page with figures. With
     FILE it checks only the design in this file.
 
-    Exit status: 0 if there is no violation and few steps are undecided, 1 if there is a violation or too many
-    steps are undecided, 130 if interrupted (the report then covers the finished designs).
+    Exit status: 0 if there is no violation and few steps are undecided; 1 if there is a violation, too many
+    steps are undecided, or a design could not be checked (the report then covers the others); 130 if
+    interrupted (the report then covers the finished designs).
     """
     console = common.Terminal()
     if target is not None and design is None:
@@ -94,10 +95,7 @@ def verify(
         settings = dataclasses.replace(settings, descent_flops=None)
     common.make_folder(output, "verify", verification.FILES)
     started = time.perf_counter()
-    try:
-        records, failures, interrupted = _collect(console, settings)
-    except BadEnsemble as error:
-        raise click.BadParameter(str(error), param_hint="--ensembles") from None
+    records, failures, interrupted = _collect(console, settings)
     for failure in failures[:20]:
         console.print(str(failure), soft_wrap=True, highlight=False, markup=False)
     if failures[20:]:
@@ -112,7 +110,7 @@ def verify(
         console.print(line)
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
-    index = verification.write(output, settings, records, summary, seconds, interrupted)
+    index = verification.write(output, settings, records, summary, seconds, interrupted, failures)
     common.finish(console, index, interrupted, failed=bool(failures) or exit_status(summary) != 0)
 
 

@@ -14,7 +14,7 @@ from sparselin.attention.softmax_penalty import penalty_contours
 from sparselin.ensembles import ENSEMBLES
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
-from sparselin.studies.verification.run import FlowRecord, FlowSummary, VerificationSettings
+from sparselin.studies.verification.run import Failure, FlowRecord, FlowSummary, VerificationSettings
 from sparselin.verification.projected_design import Agreement
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
@@ -141,6 +141,7 @@ def write(
     summary: Sequence[Any],
     seconds: float,
     interrupted: bool,
+    failures: Sequence[Failure] = (),
 ) -> Path:
     """Write the page, results.json, the figures, and the designs that do not agree, to a folder."""
     files = {
@@ -155,6 +156,7 @@ def write(
         "run": run,
         "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
         "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
+        "failures": [dataclasses.asdict(failure) for failure in failures],
     }
     context = {
         "run": run,

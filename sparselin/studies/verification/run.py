@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from sparselin import gradient_flow, omp
-from sparselin.ensembles import ENSEMBLES, BadEnsemble, Design, carried, of_random_size
-from sparselin.parallel.processes import Lost, run_groups
+from sparselin.ensembles import ENSEMBLES, Design, carried, of_random_size
+from sparselin.parallel.processes import Lost, try_jobs
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
@@ -179,37 +179,18 @@ class Failure:
         return f"{self.ensemble} #{self.index} (seed {self.seed}) could not be checked: {self.why}"
 
 
-def attempt(task: tuple[str, int], settings: VerificationSettings) -> Any:
-    """Return the record of one design, or the `Failure` if an error is raised; BadEnsemble is passed on."""
-    verify = verify_one_flow if settings.claim == "flow" else verify_one
-    try:
-        return verify(task, settings)
-    except BadEnsemble:
-        raise
-    except Exception as error:
-        return Failure(*task, settings.seed, f"{type(error).__name__}: {_words(error)}")
-
-
-def _words(error: Exception) -> str:
-    """Return the message of an error, whose own method may raise."""
-    try:
-        return str(error)
-    except Exception:
-        return "its message cannot be read"
-
-
 def verify_all(settings: VerificationSettings) -> Iterator[Any]:
     """Yield a record or a `Failure` for each design, as `jobs` processes finish them.
 
-    Closing the iterator stops the work. A process that is killed costs only the design that it had.
+    Closing the iterator stops the work. An error, or a process that is killed, costs only one design.
     """
-    groups = ([(attempt, (task, settings))] for task in settings.tasks())
-    with contextlib.closing(run_groups(groups, settings.jobs, carried())) as results:
+    verify = verify_one_flow if settings.claim == "flow" else verify_one
+    jobs = ((verify, (task, settings)) for task in settings.tasks())
+    with contextlib.closing(try_jobs(jobs, settings.jobs, carried())) as results:  # type: ignore[type-var]
         for found in results:
             if isinstance(found, Lost):
-                why = "its process was killed, for example for lack of memory; try fewer --jobs"
                 name, index = found.arguments[0]
-                found = Failure(name, index, settings.seed, why)
+                found = Failure(name, index, settings.seed, found.why)
             yield found
 
 
