@@ -195,3 +195,17 @@ def test_moderate_coefficients_beside_huge_ones_stay(k):
     fit = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, beta, strict=True)) for row in X.tolist()]
     left = [c - f for c, f in zip(column, fit, strict=True)]
     assert float(max(map(abs, left))) <= 1e-15 * float(np.abs(X) @ np.abs(beta) @ np.ones(4))
+
+
+@pytest.mark.parametrize("seed", [30, 31, 76, 104, 122, 131, 201, 391])
+def test_weights_leave_no_feature_whose_coefficient_is_zero(seed):
+    """Weights 4·3 are three equal rows times 2; √3 is rounded, and the events must not know it.
+
+    On these designs a coefficient, or all correlations that are left, are exactly zero.
+    """
+    rng = np.random.default_rng([20261128, seed])
+    X, y = rng.integers(-1, 2, (6, 5)).astype(float), rng.integers(-3, 4, 6).astype(float)
+    times = rng.integers(1, 4, 6)
+    weighted = sl.gradient_flow(X, y, sample_weight=times * 4.0)
+    repeated = sl.gradient_flow(np.repeat(2 * X, times, axis=0), np.repeat(2 * y, times))
+    assert weighted.supports == repeated.supports

@@ -38,7 +38,7 @@ from sparselin._kernels import refinement
 from sparselin.lasso._dependent import Moves, dependence_moves, keeps_fit, largest_entropy, largest_support
 from sparselin.lasso._segment import Segment
 from sparselin.linalg.gathered import GramRows
-from sparselin.linalg.thin_qr import length_of
+from sparselin.linalg.thin_qr import Balance, length_of
 from sparselin.linalg.ties import in_span
 from sparselin.parallel.threads import spread, workers
 from sparselin.problem import Problem
@@ -118,11 +118,9 @@ class Flow(Segment):
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
         self.s += step * c
         self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(c))
-        error = above.r_error
-        if self.problem.is_multiplied:  # the products were rounded
-            r, y = self._sizes(above)
-            error += self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
-        drift = np.where(self.sign == 0, step * error * norms, 0)
+        drift = np.where(
+            self.sign == 0, step * (above.r_error + self._rounding_of_products(above)) * norms, 0
+        )
         np.clip(self.s, -1, 1, out=self.s)
         self.s[T] = self.sign[T] = np.sign(c[T])
         self._sum_error[T] = 0
@@ -152,6 +150,21 @@ class Flow(Segment):
             self.c_error = self._errors(self.base, self.problem.column_norms)
         resting = self._fixed | (self.sign != 0) | self.is_fitted()
         self.c[resting] = self.c_error[resting] = 0
+        if self.problem.is_multiplied:  # what the rounding of the products explains is zero
+            limit = self._rounding_of_products(self.base) * self.problem.column_norms
+            J = np.flatnonzero((self.c != 0) & (np.abs(self.c) <= limit))
+            J = J[np.abs(self.c[J]) <= self._products_error(self.base, J)]
+            self.c[J] = self.c_error[J] = 0
+
+    def _rounding_of_products(self, balance: Balance) -> float:
+        """Return a cheap bound on what rounded weights and scales do to ⟨X_i, r⟩/‖X_i‖ (`_products_error`).
+
+        It is zero if the data are as given. κ bounds the condition number of the factorised columns.
+        """
+        if not self.problem.is_multiplied:
+            return 0.0
+        r, y = self._sizes(balance)
+        return self.problem.unit * (float(np.hypot(1.0, self.qr.kappa)) * r + y)
 
     def _correlate_by_rows(self) -> bool:
         """Compute c = Xᵀy − XᵀX_J·β_J from rows of XᵀX, if this is faster and accurate enough.
@@ -281,7 +294,7 @@ class Flow(Segment):
             self._set_base()
             P, inside = np.array(self._active(), np.intp), slice(len(self.free), None)
             goal = self.base.x[inside]
-            error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._beta0_error()
+            error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._data_error()
             new, old = self.sign[P] * goal, np.maximum(self.sign[P] * beta[inside], 0)
             falling = new <= error
             if not falling.any():
@@ -290,6 +303,27 @@ class Flow(Segment):
             first = int(np.argmin(step))
             beta = np.delete(beta + step[first] * (self.base.x - beta), first + len(self.free))
             self.qr.remove(int(P[first]))
+
+    def _data_error(self) -> FloatArray:
+        """Return bounds on how much rounding of the data changes β on P; see also `_beta0_error`.
+
+        Weights and scales are multiplied into the data, and compressed data are rounded too. Let X_J = QR.
+        Changes of y by δ and of X_j by δ_j change β = X_J⁺y, to first order, by
+
+            X_J⁺(δ − Σ_j δ_jβ_j) + (X_JᵀX_J)⁻¹(δ_jᵀr)_j,
+
+        where the rows of X_J⁺ have the lengths of the rows of R⁻¹, |δ_jᵀr| ≤ u‖X_j‖‖r‖, and the length of
+        δ − Σ_j δ_jβ_j is about u·s(y) (`_sizes`). Data that are as given need no such bound, unless y is
+        fitted.
+        """
+        problem, free = self.problem, len(self.free)
+        if not problem.is_multiplied:
+            return self._beta0_error()
+        inverse = np.linalg.inv(self.qr.R)
+        r, f = self._sizes(self.base)
+        turned = (inverse @ inverse.T) * self.qr.norms
+        lengths = f * np.linalg.norm(inverse, axis=1) + r * np.linalg.norm(turned, axis=1)
+        return np.asarray(problem.unit * lengths[free:])
 
     def _coef(self) -> tuple[FloatArray, bool]:
         """Return β (d,) and whether it is unique.
