@@ -95,6 +95,7 @@ def refused(path):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
+        ({"X": np.ones(3)}, "X must have two dimensions, (n, d); it has 1"),
         ({"X": np.eye(3) + 1j}, "X must hold real numbers; its dtype is complex128"),
         ({"y": np.ones(3) * 1j}, "y must hold real numbers; its dtype is complex128"),
         ({"X": np.full((3, 3), "1.5")}, "X must hold real numbers; its dtype is <U3"),

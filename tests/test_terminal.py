@@ -97,6 +97,12 @@ def test_every_command_prints_by_the_terminal():
     assert made == []
 
 
+def test_names_between_colons_stay(capsys):
+    """Rich would print an emoji for ":zero:", as in ens.py:zero: no step was checked."""
+    Terminal(width=80).print("ens.py:zero: no step was checked")
+    assert capsys.readouterr().out == "ens.py:zero: no step was checked\n"
+
+
 def test_the_terminal_escapes_texts_only(capsys):
     Terminal(width=80).print("a\x1b[31mb\nc\x07\x9b", 3)
     assert capsys.readouterr().out == "a\\x1b[31mb\nc\\x07\\x9b 3\n"

@@ -88,7 +88,9 @@ class Terminal(Console):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(file=cast(TextIO, _Output(sys.stdout)), **options)
+        super().__init__(
+            file=cast(TextIO, _Output(sys.stdout)), emoji=False, **options
+        )  # :zero: may be a name
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print objects as rich does, with the control characters of texts escaped."""

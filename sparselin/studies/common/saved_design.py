@@ -78,6 +78,11 @@ def _from_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
     for name in ("X", "y"):
         if arrays[name].dtype.kind not in "biuf":
             raise ValueError(f"{path}: {name} must hold real numbers; its dtype is {arrays[name].dtype}")
+    if arrays["X"].ndim != 2:
+        raise ValueError(
+            f"{path}: X must have two dimensions, (n, d); it has {arrays['X'].ndim}. Save X.reshape(-1, 1)"
+            " for a single column"
+        )
     options: dict[str, Any] = {}
     for name, (kinds, least, most, make) in _OPTIONS.items():
         if name in arrays:
