@@ -192,7 +192,9 @@ class TestCommand:
     def test_the_command_of_a_long_run_is_accepted(self, monkeypatch, tmp_path):
         """The descents of the other claim have no cap from 10,000 designs on; this claim has none to lift."""
         seen = []
-        monkeypatch.setattr(command, "_collect", lambda _, settings: (seen.append(settings), ([], [], True))[1])
+        monkeypatch.setattr(
+            command, "_collect", lambda _, settings: (seen.append(settings), ([], [], True))[1]
+        )
         arguments = ["verify", "--claim", "flow", "--designs", "10000", "--output", tmp_path]
         invoke(*arguments, exit_code=130)
         assert "--uncapped" not in report._command(seen[0])
