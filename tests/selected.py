@@ -1,6 +1,19 @@
 """Runs of `sparselin select` on a table."""
 
+import numpy as np
 from commands import invoke
+
+N = 80  # the rows of `numbers`
+WHOLE = ("--target=y", "--folds=0")
+
+
+def numbers(seed=0, n=N):
+    """Return a frame of two columns of numbers that explain a third one."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, n)).round(3)
+    return pd.DataFrame({"a": a, "b": b, "y": (2 * a - b + 0.1 * rng.standard_normal(n)).round(3)})
 
 
 def run(folder, table, *options, name="table.csv", exit_code=0):

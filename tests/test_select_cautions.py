@@ -5,20 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from selected import run
+from selected import WHOLE, N, numbers, run
 
 from sparselin.studies.select import findings
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("no_pictures")
-N = 80
-WHOLE = ("--target=y", "--folds=0")
-
-
-def numbers(seed=0, n=N):
-    rng = np.random.default_rng(seed)
-    a, b = rng.standard_normal((2, n)).round(3)
-    return pd.DataFrame({"a": a, "b": b, "y": (2 * a - b + 0.1 * rng.standard_normal(n)).round(3)})
 
 
 def results(folder):

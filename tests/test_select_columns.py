@@ -7,22 +7,13 @@ import re
 import numpy as np
 import pytest
 from house import ROOT
-from selected import run
+from selected import WHOLE, N, numbers, run
 
 from sparselin.studies.common import page
 from sparselin.studies.select import columns, identifiers, words
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.usefixtures("no_pictures")
-N = 80
-WHOLE = ("--target=y", "--folds=0")
-
-
-def numbers(seed=0, n=N):
-    """A frame of two columns of numbers that explain a third one."""
-    rng = np.random.default_rng(seed)
-    a, b = rng.standard_normal((2, n)).round(3)
-    return pd.DataFrame({"a": a, "b": b, "y": (2 * a - b + 0.1 * rng.standard_normal(n)).round(3)})
 
 
 def with_column(name, values, seed=0):
