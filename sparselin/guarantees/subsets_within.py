@@ -137,9 +137,13 @@ class _ExactValues:
             return None
         weights = np.ones(plain.n) if self.weight is None else np.asarray(self.weight, np.float64)
         return ExactObjective(
-            data, plain.double_y, weights, intercept=origin.design.ones is not None,
-            ridge=search.given.ridge, scale=search.scaled.shift,
-        )  # fmt: skip
+            data,
+            plain.double_y,
+            weights,
+            intercept=origin.design.ones is not None,
+            ridge=search.given.ridge,
+            scale=search.scaled.shift,
+        )
 
     def value(self, groups: tuple[int, ...]) -> Fraction:
         """Return the value of a set in the units of the search, exactly."""
