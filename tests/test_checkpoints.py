@@ -252,6 +252,7 @@ FORGERIES = {
     "parts twice": lambda h, a: h["parts"].extend(h["parts"][:1]),
     "rows twice": part(rows=4800), "rows -1": part(rows=-1), "rows 1.5": part(rows=1.5),
     "rows and weight": part(rows=3000, weight=3000.0), "weight": part(weight=1.0),
+    "weightless": part(weightless=3), "weightless -1": part(weightless=-1),
     "weight nan": part(weight=float("nan")),
     "part's chunks": part(chunks=9), "height": part(height=1), "skipped": part(skipped=[[0, "x"], [0, "x"]]),
     "skipped beyond": part(skipped=[[9, "x"]]), "steps": part(steps=0),

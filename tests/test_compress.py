@@ -25,7 +25,7 @@ def test_every_result_is_that_of_the_data(options, weighted):
     X, y, w = DATA
     whole = sl.Problem(X, y, sample_weight=w if weighted else None, **options)
     problem = sl.compress(parts(X, y, w) if weighted else parts(X, y), **options)
-    assert problem.compressed.rows == N
+    assert problem.compressed.rows == ((w > 0).sum() if weighted else N)
     for method in (sl.omp, sl.ols, sl.sequential_lasso):
         ours, theirs = method(problem, 4), method(whole, 4)
         assert ours.support.tolist() == theirs.support.tolist()
@@ -236,7 +236,7 @@ def test_a_bad_chunk_is_named_and_what_was_done_stays(how, message):
     assert (raised.value.problem().X == sl.compress([(X[:1000], y[:1000], w[:1000])]).X).all()
     problem = sl.compress(chunks, on_bad="skip")
     assert [number for number, _ in problem.compressed.skipped] == [1]
-    assert problem.compressed.rows == N - 1000
+    assert problem.compressed.rows == np.count_nonzero(np.delete(w, slice(1000, 2000)))
     assert (problem.X == sl.compress([chunks[0], chunks[2]]).X).all()
 
 
@@ -253,6 +253,84 @@ def test_a_source_that_fails_and_sources_without_rows():
     refuses("no chunk that can be used; 0", sl.compress, [])
     refuses("no chunk that can be used; 2", sl.compress, ["a", "b"], on_bad="skip")
     refuses("weights must be positive", sl.compress, [(X, y, 0 * y)])
+
+
+def without_rows_of_weight_zero(chunks):
+    for chunk in chunks:
+        if isinstance(chunk, tuple):
+            used = chunk[2] > 0
+            yield tuple(v[used] for v in chunk)
+        else:
+            yield {name: v[chunk["w"] > 0] for name, v in chunk.items()}
+
+
+@pytest.mark.parametrize("held_out", [0, 5])
+@pytest.mark.parametrize("form", ["triples", "tables with levels", "a chunk without weight", "Dask"])
+def test_rows_of_weight_zero_are_as_rows_that_are_not_there(form, held_out, tmp_path):
+    X, y, w = DATA
+    if form == "a chunk without weight":
+        w = w.copy()
+        w[700:1400] = 0
+    options = {"intercept": True, "standardize": True, "held_out": held_out}
+    chunks, source = list(parts(X, y, w)), None
+    if form == "tables with levels":
+        names = np.where(w > 0, np.where(X[:, 0] > 0, "b", "a"), "only in rows that do not count")
+        chunks = [{"a": a, "c": c, "y": t, "w": v} for a, c, t, v in parts(X[:, 1], names, y, w)]
+        options |= {"y": "y", "weights": "w", "categories": ["c"]}
+    elif form == "Dask":
+        da = pytest.importorskip("dask.array")
+        source = da.from_array(X, chunks=(700, D))
+        options |= {"y": y, "weights": w}
+    read = []
+    record = {"checkpoint": tmp_path / "pass", "every": 1, "progress": read.append}
+    ours = sl.compress(chunks if source is None else source, **options, **record)
+    if form == "Dask":
+        del options["y"], options["weights"]
+        kept = list(without_rows_of_weight_zero(chunks))
+        sizes = (tuple(len(chunk[0]) for chunk in kept), D)
+        source = da.from_array(X[w > 0], chunks=sizes)
+        theirs = sl.compress(source, y=y[w > 0], weights=w[w > 0], **options)
+    else:
+        theirs = sl.compress(without_rows_of_weight_zero(chunks), **options)
+    assert ours.compressed.rows == theirs.compressed.rows
+    assert ours.compressed.rows == pytest.approx(
+        (1 - (1 / held_out if held_out else 0)) * (w > 0).sum(), abs=5
+    )
+    assert ours.compressed.levels == theirs.compressed.levels
+    assert (ours.X == theirs.X).all()
+    assert (ours.y == theirs.y).all()
+    assert read[-1].rows == N
+    if held_out:
+        path = sl.omp(ours, 2)
+        assert (ours.compressed.held_out_r2(path) == theirs.compressed.held_out_r2(path)).all()
+
+
+def test_a_pass_with_rows_of_weight_zero_goes_on_from_its_checkpoint(tmp_path):
+    X, y, w = DATA
+
+    def broken():
+        yield from list(parts(X, y, w))[:2]
+        raise OSError("the disk is gone")
+
+    with pytest.raises(sl.BadChunk):
+        sl.compress(broken(), checkpoint=tmp_path / "pass", every=1)
+    read = []
+    ours = sl.compress(parts(X, y, w), checkpoint=tmp_path / "pass", progress=read.append)
+    theirs = sl.compress(parts(X, y, w))
+    assert (ours.X == theirs.X).all()
+    assert ours.compressed == theirs.compressed
+    assert [at.rows for at in read] == [2100, 2800, 3000]
+
+
+@pytest.mark.parametrize("column", ["X", "y"])
+def test_rows_of_weight_zero_must_be_finite_and_are_named_by_their_number(column):
+    X, y, w = (v.copy() for v in DATA)
+    w[:], w[[1, 4]] = 1, 0
+    X[4, 2], y[4] = (np.nan, y[4]) if column == "X" else (X[4, 2], np.inf)
+    name = "nan in column 2" if column == "X" else "inf in y"
+    refuses(f"chunk 0 has {name}, row 4", sl.compress, parts(X, y, w))
+    w[4] = 1
+    refuses(f"chunk 0 has {name}, row 4", sl.compress, parts(X, y, w))
 
 
 BAD_ARGUMENTS = [

@@ -120,8 +120,8 @@ class Saved(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """The number of rows that were read, held-out ones included."""
-        return sum(partial.rows + partial.held_rows for _, partial in self.parts)
+        """The number of rows that were read."""
+        return sum(partial.rows_read for _, partial in self.parts)
 
     @property
     def skipped(self) -> set[int]:
@@ -255,7 +255,7 @@ def _check(saved: Saved, form: Form, tree: bool) -> None:
 
 def _check_counts(partial: Partial, form: Form, numbers: range) -> None:
     """Raise ValueError if the counts of a part, which has the chunks `numbers`, contradict each other."""
-    for name in ("rows", "held_rows", "chunks", "steps", "merges"):
+    for name in ("rows", "held_rows", "weightless", "chunks", "steps", "merges"):
         _count(getattr(partial, name), name)
     used = len(numbers) - len(partial.skipped)
     places = [number for number, _ in partial.skipped]
@@ -267,6 +267,8 @@ def _check_counts(partial: Partial, form: Form, numbers: range) -> None:
     rows = partial.rows + partial.held_rows
     if (partial.held_rows and not form.held_out) or rows > partial.steps * BLOCK * used:
         raise ValueError(f"{partial.steps} blocks in {used} chunks do not have {rows} rows")
+    if partial.weightless and form.weight is None:
+        raise ValueError(f"without weights {partial.weightless} rows do not have weight 0")
     if not _is_sum_of_weights(partial.weight, partial, form):
         raise ValueError(f"the weights of {partial.rows} rows do not have the sum {partial.weight!r}")
     if not {len(slot) for slot in partial.slots} <= {2} or not {j for j, _ in partial.slots} <= {

@@ -73,8 +73,9 @@ def compress(
     categories : categorical features. Each level becomes a column of zeros and ones, named "category=level",
         in the order in which the levels first appear. The column of a level is zero in all earlier rows.
     max_levels : the largest number of levels that a category may have; more levels raise an error.
-    held_out : m ≥ 2 holds out every m-th row: the rows i of chunk k with i + k ≡ −1 mod m. 0 holds out none.
-        `problem.compressed.held_out_r2(path)` is the R² on these rows.
+    held_out : m ≥ 2 holds out every m-th row: the rows i of chunk k with i + k ≡ −1 mod m, where i counts
+        the rows of positive weight. 0 holds out none. `problem.compressed.held_out_r2(path)` is the R² on
+        these rows.
     on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` lists
         the numbers of these chunks and the reasons.
     memory : bytes for 4 chunks and 3 factors (6 with held_out). None means 256 MiB, or the bytes that chunks

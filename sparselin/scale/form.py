@@ -34,6 +34,10 @@ class Codes(NamedTuple):
     codes: np.ndarray
     levels: tuple[Any, ...]
 
+    def take(self, rows: np.ndarray) -> "Codes":
+        """Return the codes of these rows."""
+        return _drop_unused_levels(self.codes[rows], list(self.levels))
+
 
 class Chunk(NamedTuple):
     """A chunk of p rows.

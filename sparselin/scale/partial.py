@@ -28,6 +28,7 @@ class Partial:
     R, held : the factors of the training rows, and of the rows held out (or None).
     slots : the columns of levels, in the order in which the levels first appear.
     rows, held_rows : the numbers of training rows, and of rows held out.
+    weightless : the number of rows of weight 0, which are read and count for nothing else.
     weight : the sum of the weights of the training rows.
     chunks, skipped : the number of chunks, skipped ones included; and (number, reason) of each skipped chunk.
     steps, merges : the largest number of blocks of rows that were added one after the other to one factor (a
@@ -39,11 +40,17 @@ class Partial:
     slots: tuple[Slot, ...] = ()
     rows: int = 0
     held_rows: int = 0
+    weightless: int = 0
     weight: float = 0.0
     chunks: int = 0
     skipped: tuple[tuple[int, str], ...] = ()
     steps: int = 0
     merges: int = 0
+
+    @property
+    def rows_read(self) -> int:
+        """The number of rows that were read."""
+        return self.rows + self.held_rows + self.weightless
 
 
 def empty_partial(form: Form) -> Partial:
@@ -65,13 +72,15 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
     Raises BadChunkData if the chunk cannot be used, and TooManyLevels.
     """
     form.check(chunk)
+    read = chunk.rows
+    chunk, numbers = _without_weightless(chunk, form)
     coded = {j: codes_of(chunk.column(j)) for j in form.categories}
     levels = [(j, level) for j, codes in coded.items() for level in codes.levels]
     slots = join_slots(partial.slots, levels, form)
     R = widen(partial.R, len(slots) - len(partial.slots))
     held = None if partial.held is None else widen(partial.held, len(slots) - len(partial.slots))
     folder = factor.Folder(len(R))
-    blocks = _Blocks(chunk, form, coded, slots, factor.empty(folder.rows, len(R)))
+    blocks = _Blocks(chunk, numbers, form, coded, slots, factor.empty(folder.rows, len(R)))
     kept, steps = 0, 0
     with workers(2.0 * chunk.rows * len(R) ** 2):
         for start in range(0, chunk.rows, folder.rows):
@@ -91,6 +100,7 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
     return dataclasses.replace(
         partial, R=R, held=held, slots=slots,
         rows=partial.rows + kept, held_rows=partial.held_rows + chunk.rows - kept,
+        weightless=partial.weightless + read - chunk.rows,
         weight=partial.weight + (kept if weight is None else float(weight.sum())),
         chunks=partial.chunks + 1, steps=partial.steps + steps,
     )  # fmt: skip
@@ -122,7 +132,8 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
         held = both(a.held, b.held) if a.held is not None and b.held is not None else None
     return Partial(
         R=R, held=held, slots=slots,
-        rows=a.rows + b.rows, held_rows=a.held_rows + b.held_rows, weight=a.weight + b.weight,
+        rows=a.rows + b.rows, held_rows=a.held_rows + b.held_rows,
+        weightless=a.weightless + b.weightless, weight=a.weight + b.weight,
         chunks=a.chunks + b.chunks, skipped=a.skipped + b.skipped,
         steps=max(a.steps, b.steps), merges=max(a.merges, b.merges) + (not one_empty),
     )  # fmt: skip
@@ -156,13 +167,42 @@ def widen(R: FloatArray, count: int) -> FloatArray:
     return W
 
 
+def _without_weightless(chunk: Chunk, form: Form) -> tuple[Chunk, Sequence[int]]:
+    """Leave out the rows of weight 0; return the chunk of the other rows, and their numbers in `chunk`.
+
+    A row of weight 0 does not count: neither in the numbers of rows, nor in the choice of the rows to hold
+    out, nor do its levels. Raises BadChunkData if it is not finite, as `Problem` does.
+    """
+    weight = form.weights(chunk)
+    if weight is None or weight.all():
+        return chunk, range(chunk.rows)
+    rows, out = np.flatnonzero(weight), np.flatnonzero(weight == 0)
+    for j in (*form.numbers, form.y):
+        values = (form.response(chunk) if j == form.y else chunk.column(j))[out]
+        if not np.isfinite(values).all():
+            i = int(np.argmin(np.isfinite(values)))
+            raise BadChunkData(f"has {values[i]} in {'y' if j < 0 else form.name(j)}, row {out[i]}")
+    if isinstance(chunk.columns, np.ndarray):
+        columns: Any = chunk.columns[rows]
+    else:
+        columns = tuple(c.take(rows) if isinstance(c, Codes) else c[rows] for c in chunk.columns)
+    y = None if chunk.y is None else chunk.y[rows]
+    return chunk._replace(columns=columns, y=y, weight=None if chunk.weight is None else weight[rows]), rows
+
+
 class _Blocks:
     """The maker of the blocks of rows that are factored, which uses the same array for all blocks."""
 
     def __init__(
-        self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray
+        self,
+        chunk: Chunk,
+        numbers: Sequence[int],
+        form: Form,
+        coded: dict[int, Codes],
+        slots: tuple[Slot, ...],
+        space: FloatArray,
     ) -> None:
-        self.chunk, self.form, self.space = chunk, form, space
+        self.chunk, self.numbers, self.form, self.space = chunk, numbers, form, space
         first = form.intercept + len(form.numbers)
         place = {slot: first + i for i, slot in enumerate(slots)}
         self.levels = slice(first, first + len(slots))
@@ -191,7 +231,7 @@ class _Blocks:
             suspect = not np.isfinite(B.sum())
         if suspect and not np.isfinite(B).all():
             i, j = (int(v[0]) for v in np.nonzero(~np.isfinite(B)))
-            raise BadChunkData(f"has {B[i, j]} in {self._name(j)}, row {start + i}")
+            raise BadChunkData(f"has {B[i, j]} in {self._name(j)}, row {self.numbers[start + i]}")
         if self.root is not None:
             B *= self.root[here, None]
         return B

@@ -172,7 +172,7 @@ class _Chain(Pass):
                 return
             self._absorb(chunk)
             del chunk
-            self.report(self.partial.rows + self.partial.held_rows)
+            self.report(self.partial.rows_read)
 
     def snapshot(self) -> list[tuple[int, Partial]]:
         return [(0, self.partial)]

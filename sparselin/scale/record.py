@@ -28,7 +28,7 @@ class Compressed:
 
     Attributes
     ----------
-    rows, weight : the number of rows in the factor, and the sum of their weights.
+    rows, weight : the number of rows in the factor, those of weight 0 left out, and the sum of their weights.
     chunks, skipped : the number of chunks, and (number, reason) of each chunk left out by on_bad="skip".
     eps : the columnwise backward error. The factor is exact for data whose columns differ from the given ones
         by at most about eps of their lengths. Let N be the largest number of blocks, of at most p = 1024
@@ -120,9 +120,9 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
     Raises ValueError if there are no rows, or no positive weights.
     """
     if not partial.rows:
+        if partial.weightless and not partial.held_rows:
+            raise ValueError("weights must be positive in at least one row; all are zero")
         raise ValueError(f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} are skipped")
-    if not partial.weight > 0:
-        raise ValueError("weights must be positive in at least one row; all are zero")
     size = len(partial.R)
     growth = factor.growth(partial.steps, partial.merges, size)
     eps = growth * EPS

@@ -111,7 +111,7 @@ class _Tree(Pass):
         super().__init__(form, options, identity, total, saved)
         self.executor = _executor()
         self.parts: list[tuple[int, Any]] = list(saved.parts)
-        self.rows = sum(p.rows + p.held_rows for _, p in saved.parts)
+        self.rows = saved.rows
         self.slots: tuple[Slot, ...] = ()
         for _, partial in saved.parts:
             self.slots = join_slots(self.slots, partial.slots, form)
@@ -166,7 +166,7 @@ class _Tree(Pass):
         self._push(leaf)
         self.trace = self.trace.after(summary.digest) if summary.digest else self.trace
         self.number, self.bytes = self.number + 1, self.bytes + summary.bytes
-        self.rows += summary.partial.rows + summary.partial.held_rows
+        self.rows += summary.partial.rows_read
 
     def _push(self, part: Any) -> None:
         """Append a leaf to `parts`, and merge the last two parts as long as they have the same height."""
