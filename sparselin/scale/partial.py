@@ -167,7 +167,7 @@ def widen(R: FloatArray, count: int) -> FloatArray:
     return W
 
 
-def _without_weightless(chunk: Chunk, form: Form) -> tuple[Chunk, Sequence[int]]:
+def _without_weightless(chunk: Chunk, form: Form) -> tuple[Chunk, Sequence[int] | np.ndarray]:
     """Leave out the rows of weight 0; return the chunk of the other rows, and their numbers in `chunk`.
 
     A row of weight 0 does not count: neither in the numbers of rows, nor in the choice of the rows to hold
@@ -196,7 +196,7 @@ class _Blocks:
     def __init__(
         self,
         chunk: Chunk,
-        numbers: Sequence[int],
+        numbers: Sequence[int] | np.ndarray,
         form: Form,
         coded: dict[int, Codes],
         slots: tuple[Slot, ...],
