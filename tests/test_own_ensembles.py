@@ -1,5 +1,6 @@
 """Ensembles of one's own: registered, or a function in a file."""
 
+import itertools
 import pickle
 
 import pytest
@@ -68,6 +69,17 @@ number = 3
 
 
 LATE = """
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+def mute(n, d, rng):
+    raise Mute
+
+def huge(n, d, rng):
+    X, y = tree(n, d, rng)
+    return 1e200 * X, y
+
 calls = []
 
 def late(n, d, rng):
@@ -131,10 +143,36 @@ def test_a_bad_file_is_one_line(tmp_path):
         assert "Traceback" not in output
 
 
-def test_a_function_that_fails_later_is_one_line_too(own, tmp_path):
+@pytest.mark.parametrize(("name", "words"), [("late", "must return X"), ("huge", "norm whose square over-")])
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_designs_that_cannot_be_checked_are_counted_and_named_and_the_others_reported(
+    own, tmp_path, name, words
+):
     own.write_text(FILE + LATE, encoding="utf-8")
-    arguments = ["verify", "--designs", "4", "--steps", "1", "--ensembles", f"{own}:late", "--jobs", "1"]
-    output = invoke(*arguments, "--output", tmp_path / "report", exit_code=2)
-    assert "must return X" in output
+    arguments = ["verify", "--designs", "4", "--steps", "1", "--ensembles", f"gaussian,{own}:{name}"]
+    try:
+        output = invoke(*arguments, "--jobs", "1", "--output", tmp_path / "report", exit_code=1)
+    finally:
+        del ENSEMBLES[f"my.py:{name}"]
+    assert "2 could not be checked" in output
+    for index in (0, 1):
+        assert f"my.py:{name} #{index} (seed 0) could not be checked" in output
+    assert words in output
     assert "Traceback" not in output
-    del ENSEMBLES["my.py:late"]
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_an_error_without_a_readable_message_is_one_line(own, tmp_path):
+    own.write_text(FILE + LATE, encoding="utf-8")
+    output = invoke("verify", "--ensembles", f"{own}:mute", "--output", tmp_path / "report", exit_code=2)
+    assert "raises Mute: its message cannot be read" in output
+    assert "Traceback" not in output
+
+
+def test_designs_are_drawn_when_their_turn_comes(tmp_path):
+    """A trillion designs are no reason to wait, or to need memory, before the first."""
+    settings = verification.VerificationSettings(designs=10**12)
+    first = list(itertools.islice(settings.tasks(), 3))
+    assert [index for _, index in first] == [0, 0, 0]
+    words = invoke("guarantee", "--designs", 10**12, "--output", tmp_path / "report", exit_code=2)
+    assert "is not in the range" in words

@@ -34,7 +34,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output",
 @click.command(short_help="Compare greedy selection with its bounds.")
 @click.option(
     "--designs",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 10_000_000),
     help="The number of small designs.  [default: 10000; with --quick: 300]  With --features: the number for "
     "each setting.  [default: 5; with --quick: 1]",
 )
