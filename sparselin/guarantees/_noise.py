@@ -40,6 +40,8 @@ class Noise(NamedTuple):
     words : the assumptions.
     degrees : the degrees of freedom of the estimate; infinite for a given σ, NaN for sigma="unknown".
     by_residual : whether σ is estimated by the residual of all features, with the law `Student`.
+    needs_mean : whether μ must be in the span of the features: of the tested model if σ is unknown, else of
+        all, by whose residual σ is estimated.
     approximate : whether an estimate is taken as σ.
     error : a bound on the relative error of the estimate by rounding.
     """
@@ -48,6 +50,7 @@ class Noise(NamedTuple):
     words: str
     degrees: float = math.inf
     by_residual: bool = False
+    needs_mean: bool = False
     approximate: bool = False
     error: float = 0.0
 
@@ -99,7 +102,7 @@ def noise_of(problem: Problem, n: int, sigma: Any, *, added: bool = False) -> No
 
 def _without_sigma(why: str = "") -> Noise:
     words = "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: t-tests"
-    return Noise(math.nan, words + why, degrees=math.nan)
+    return Noise(math.nan, words + why, degrees=math.nan, needs_mean=True)
 
 
 def _of_response(problem: Problem, n: int) -> Noise:
@@ -131,9 +134,11 @@ def _of_all_features(problem: Problem, n: int, named: str | None, added: bool) -
         return _without_sigma(f"; with all features n − d = {free} is too small")
     if added:
         words = f"estimated with n − d = {free} degrees of freedom and taken as known: approximate"
-        return Noise(value, f"y ~ N(μ, σ²I), σ = {value:.4g}, {words}", free, approximate=True)
+        law = f"y ~ N(μ, σ²I), σ = {value:.4g}, {words}"
+        return Noise(value, law, free, approximate=True, needs_mean=True)
     words = f"t-tests with n − d = {free} degrees of freedom, σ̂ = {value:.4g}"
-    return Noise(value, f"y ~ N(μ, σ²I), μ = Xβ, σ unknown: {words}", free, by_residual=True, error=error)
+    law = f"y ~ N(μ, σ²I), μ = Xβ, σ unknown: {words}"
+    return Noise(value, law, free, by_residual=True, needs_mean=True, error=error)
 
 
 def _estimate(problem: Problem, columns: list[int], n: int) -> tuple[float, int, float]:

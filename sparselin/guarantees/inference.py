@@ -175,7 +175,7 @@ def inference(
     else:
         trace = trace_of(path, None if isinstance(k, str) else k, lam)
         noise = noise_of(problem, len(rows), sigma, added=method == "randomized")
-        if not math.isinf(noise.degrees):
+        if noise.needs_mean:
             columns = list(trace.model) if noise.unknown else list(range(problem.n_features))
             warn_of_a_mean(problem, X, sample_weight, columns, len(rows), _MEAN)
         if method == "randomized":

@@ -114,7 +114,8 @@ def judge_support(exact, S, face, s, A, coef, unique, words):
         move = np.zeros(len(A))
         move[k] = 1
         move[pivots] = [-number(N[i, k]) for i in range(rank)]
-        size = np.abs(coef[list(A)])
+        factor = first.factor[list(A)]  # the entropy is that of the coefficients of standardized columns
+        move, size = move / factor, np.abs(coef[list(A)]) / factor
         rise = abs(move @ (np.log(size) + 1)) * (size[move != 0] / np.abs(move[move != 0])).min() / size.sum()
         claim(rise <= ENTROPY, f"{words}: the entropy of β = {coef[list(A)]} at {A} may rise by {rise}")
 
