@@ -135,6 +135,11 @@ def test_guarantee_reports_the_other_designs(tmp_path, ensemble, monkeypatch, na
     rows = (tmp_path / "report" / "results.csv").read_text().splitlines()[1:]
     assert 0 < lost < 6
     assert rows
+    failures = json.loads((tmp_path / "report" / "results.json").read_text())["failures"]
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert len(failures) == lost
+    assert "Not examined" in page
+    assert page.count("could not be examined") == lost
 
 
 @pytest.mark.parametrize("kind", ["stop", "silent", "lambda value: False"])

@@ -103,8 +103,9 @@ def guarantee(
     common.make_folder(output, "guarantee", report.FILES)
     started = time.perf_counter()
     found, losses, interrupted = _collect(console, settings, quick)
-    for loss in losses[:20]:
-        console.print(_describe_loss(loss), soft_wrap=True, highlight=False, markup=False)
+    failures = [_describe_loss(loss) for loss in losses]
+    for failure in failures[:20]:
+        console.print(failure, soft_wrap=True, highlight=False, markup=False)
     if losses[20:]:
         console.print(f"and {len(losses) - 20} more jobs failed")
     if not found.records and not found.worst:
@@ -118,7 +119,7 @@ def guarantee(
         console.print(words.promise_table(found.promises))
     for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
-    index = report.write(output, settings, found, run)
+    index = report.write(output, settings, found, run, failures)
     common.finish(console, index, interrupted, failed=bool(found.violations or losses))
 
 

@@ -30,11 +30,20 @@ FILES = (
 _DRAWN_FLOOR = 0.3
 
 
-def write(output: Path, settings: GuaranteeSettings, found: Findings, run: dict[str, Any]) -> Path:
-    """Write the report of a run to a folder; `run` is its record, see `page.describe`.
+def write(
+    output: Path,
+    settings: GuaranteeSettings,
+    found: Findings,
+    run: dict[str, Any],
+    failures: Sequence[str] = (),
+) -> Path:
+    """Write the report of a run to a folder.
 
     It consists of the page, results.json, results.csv, the figures, the worst designs, and designs on which a
     guarantee is violated.
+
+    run : the record of the run, see `page.describe`.
+    failures : a sentence for each job that failed; its designs are not in `found`.
     """
     heading, rows = table(found.records)
     files = {"results.csv": page.table([heading, *rows])}
@@ -60,10 +69,11 @@ def write(output: Path, settings: GuaranteeSettings, found: Findings, run: dict[
         "curves": [dataclasses.asdict(curve) for curve in drawn],
         "worst": [dataclasses.asdict(worst) for worst in found.worst],
         "violations": violations(output, found),
+        "failures": list(failures),
     }
     pictures = {name: page.picture(files, name, figure) for name, figure in _figures(found, drawn, families)}
     context = results | {
-        "passes": not found.violations,
+        "passes": not found.violations and not failures,
         "promises": [(promise_cells(row), row.violated) for row in found.promises],
         "ensembles": family_cells(ensembles),
         "figures": pictures,
