@@ -80,7 +80,9 @@ GENERATOR, EXIT = "(i for i in ())", "__import__('os')._exit(3)"
 def ensemble(tmp_path):
     """Return a function that gives FILE.py:NAME of an ensemble above."""
     (tmp_path / "own.py").write_text(ENSEMBLE)
-    return lambda name: f"{tmp_path / 'own.py'}:{name}"
+    yield lambda name: f"{tmp_path / 'own.py'}:{name}"
+    for name in [name for name in ENSEMBLES if name.startswith("own.py:")]:  # `verify` registers them
+        del ENSEMBLES[name]
 
 
 def test_a_job_that_has_no_result_is_named_and_the_others_have_theirs():
@@ -124,7 +126,7 @@ def test_guarantee_reports_the_other_designs(tmp_path, ensemble, monkeypatch, na
     from sparselin.studies.guarantees import command
 
     own = from_file(ensemble(name))
-    monkeypatch.setitem(ENSEMBLES, own.name, own)
+    ENSEMBLES[own.name] = own
     monkeypatch.setattr(command, "_BATCH", 1)
     arguments = ["--quick", "--designs=4", "--k=1", "--jobs=2", f"--output={tmp_path / 'report'}"]
     monkeypatch.setattr(command, "searches", lambda quick: [])
