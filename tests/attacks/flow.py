@@ -148,8 +148,9 @@ def judge_step(exact, path, step, S, s, m, words):
     c, e = step.c, step.e()
     error = float(path.s_error[m]) + (float(path.s_error[m - 1]) if m else 0.0)
     ratio = np.abs(c[J]) / max(float(np.abs(c[new]).min()), 1e-12 * float(np.abs(c).max()))
+    time = np.where(np.abs(after[J]) == 1, tau[m + 1], delta)  # a tie is one up to the error of all of s
     slack = (
-        delta * e[J]
+        time * e[J]
         + C * exact.eps * (np.abs(s[J]) + tau[m + 1] * np.abs(c[J]))
         + 4 * error * np.maximum(1, ratio)
     )

@@ -320,11 +320,11 @@ def guarantee_bounds(sl, case):
     found = call(case, sl.guarantee_bounds, case.given(), case.y, k)
     if not exact.square[-1]:
         return None
-    # of float32 data a method may take a column for dependent or not: what is best lies between
-    chosen = (S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S, exact.double))
-    r2 = {S: number(exact.explained_by(S) / exact.square[-1]) for S in chosen}
-    low, high = max(r2[S] for S in r2 if not exact.doubtful(S)), max(r2.values())
-    best = exact.at(max(r2, key=r2.get))
+    # where rounding leaves it in doubt, a column may be taken for dependent or not: the best lies between
+    r2 = {S: number(exact.explained_by(S) / exact.square[-1]) for S in sets(range(exact.d), 0, k)}
+    certain = [S for S in r2 if not exact.doubtful(S)]
+    best = exact.at(max(certain, key=r2.get))
+    low, high = max(r2[S] for S in certain), max(r2.values())
     room = R2 + best.square_off / exact.length[-1] ** 2
     judge_interval(found.best, low, high, room, "best")
     if low < 1e-12:
@@ -406,6 +406,16 @@ def spectral(sl, case):
     return f, nu, g, C * exact.eps * math.sqrt(exact.n) * off + R2
 
 
+def r2_error(exact, S):
+    """How far rounding moves R² = 1 − r²/‖y‖² on the way to S: by 2r·off/‖y‖², r ≤ ‖y‖ having the error off.
+
+    Off one column that is nearly in the span of those before it, the others may be in the span.
+    """
+    if not exact.length[-1]:
+        return 0.0
+    return max(2 * exact.at((*exact.base, *S[:t])).off / exact.length[-1] for t in range(len(S) + 1))
+
+
 def log2(q):
     p, q = int(q.p), int(q.q)
     shift = p.bit_length() - q.bit_length()
@@ -422,14 +432,14 @@ def spectral_forward(sl, case):
     options |= {"regularizer": f, "nu": nu, "forced": case.forced}
     found = call(case, sl.forward_regression, X, y, k, **options)
     S = found.support.tolist()
-    slack = off + max(exact.at((*exact.base, *S[:t])).off for t in range(len(S) + 1))
+    slack = off + r2_error(exact, S)
     near(found.value, g(S), slack, f"g({S})")
     for t in range(len(case.forced), len(S)):
         values = {
             j: g([*S[:t], j]) for j in range(exact.d) if j not in (*exact.base, *S[:t]) and exact.square[j]
         }
         best = max(values, key=values.get)
-        claim(values[S[t]] >= values[best] - 4 * slack - 4 * exact.at([*exact.base, *S[:t], best]).off,
+        claim(values[S[t]] >= values[best] - 4 * slack - 4 * r2_error(exact, [*S[:t], best]),
               f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
 
 
@@ -442,7 +452,7 @@ def local_search(sl, case):
     for search, args in ((sl.local_search, {}), (sl.greedy_local_search, {"k": asked(case)})):
         found = call(case, search, case.given(), case.y, regularizer=f, nu=nu, eps=0.1, **args)
         S = found.support.tolist()
-        slack = off + exact.at(S).off
+        slack = off + r2_error(exact, S)
         near(found.value, g(S), slack, f"g({S})")
         if not args:
             best = max(g(A) for A in sets(range(exact.d), 0, exact.d) if not exact.doubtful(A))
@@ -459,8 +469,7 @@ def regularized_bounds(sl, case):
     found = call(case, sl.guarantee_bounds, case.given(), case.y, k, regularizer=f, nu=nu)
     if off > 1e-3:
         return None
-    # what float32 leaves in doubt float64 may count as it stands
-    chosen = [S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S, exact.double)]
+    chosen = list(sets(range(exact.d), 0, k))
     top, high = max(g(S) for S in chosen if not exact.doubtful(S)), max(g(S) for S in chosen)
     ahead = call(case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu)
     if top <= 1e-6 or exact.doubtful(ahead.support):
