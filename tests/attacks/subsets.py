@@ -407,9 +407,9 @@ def spectral(sl, case):
 
 
 def r2_error(exact, S):
-    """How far rounding moves R² = 1 − r²/‖y‖² on the way to S: by 2r·off/‖y‖², r ≤ ‖y‖ having the error off.
+    """Bound the error of R² = 1 − r²/‖y‖² on the way to S: 2r·off/‖y‖², where off is the error of r ≤ ‖y‖.
 
-    Off one column that is nearly in the span of those before it, the others may be in the span.
+    After a column that is nearly in the span of the columns before it, the next ones may be in the span.
     """
     if not exact.length[-1]:
         return 0.0

@@ -92,6 +92,7 @@ CALLS: dict[str, Callable[[Any, Any], object]] = {
     "forward_regression": _searches,
     "choose_nu": lambda X, y: sl.choose_nu(X, y, 2, GeneralizedRank(0.5)),
     "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 3),
+    "subsets_within": lambda X, y: sl.subsets_within(X, y, 2, eps=0.1),
     "swaps": lambda X, y: sl.swaps(X, y, 3),
     "inference": _inference,
     "verify": lambda X, y: sl.verify(X, y, 2),
