@@ -31,6 +31,13 @@ from sparselin.studies.common import warm_up
 from sparselin.studies.common.warm_up import CALLS
 
 
+def frozen(array):
+    """An array as pandas, joblib and read-only maps give it out; for Numba it is of another type."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
 def forms(data, method):
     """The design in the dtypes and layouts that users have, as arguments of the method."""
     y = data.Y if method.many else data.y
@@ -38,6 +45,8 @@ def forms(data, method):
         X, z = data.X.astype(dtype), y.astype(dtype)
         for form in (np.ascontiguousarray, np.asfortranarray, scipy.sparse.csc_array, scipy.sparse.csr_array):
             yield form(X), z
+        yield frozen(X), frozen(z)
+        yield frozen(np.repeat(X, 2, axis=1)[:, ::2]), frozen(np.asfortranarray(z))
         if "Gram" in SUPPORT[method.name].data:
             yield sl.Problem.from_gram(X.T @ X, X.T @ z, float(z @ z)), None
 

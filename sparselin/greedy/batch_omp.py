@@ -16,6 +16,7 @@ from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
+from sparselin.problem.design import read_only
 from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype, stopping_level
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
@@ -165,7 +166,7 @@ def _all_at_once(
     from sparselin._kernels import batch_omp as kernels  # imported here to keep the import of sparselin fast
 
     (n, d), N, k = D.shape, *rows.support.shape
-    # rows of unit length; always a copy, because the kernels would be compiled again for a read-only array
+    # a copy, whose rows get unit length
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     root = None if weight is None else np.sqrt(weight)
     if root is not None:
@@ -196,7 +197,7 @@ def _all_at_once(
             )
             coef, history = (part.astype(np.float64, copy=False) for part in parts)
             limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
-            signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
+            signals = kernels.Signal(read_only(y), c, lengths, limits, support, coef, history)
             try:
                 arrays = idle.pop()
             except IndexError:

@@ -13,6 +13,7 @@ from sparselin._kernels import small_lasso
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
+from sparselin.problem.design import read_only
 from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
@@ -64,7 +65,7 @@ def small_path(
     if ending == kernels.DONE:
         coef = trail.coef[m - 1]
         coef[:] = 0
-        if not small_lasso.finish(*begun, rows, problem.y, coef, np.empty(n)):
+        if not small_lasso.finish(*begun, read_only(rows), problem.y, coef, np.empty(n)):
             return None
     elif ending != kernels.LIMIT or m < limit:
         return None
@@ -112,7 +113,7 @@ def solution_at(
         if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
             return None
         beta = np.zeros(len(index))
-        size = small_lasso.finish(*begun, rows, y, beta, r)
+        size = small_lasso.finish(*begun, read_only(rows), read_only(y), beta, r)
         c = problem.correlate(r)
         excess, error = np.abs(c) - lam, problem.rounding() * size * problem.column_norms
         excess[excess <= error] = 0

@@ -86,6 +86,19 @@ class DesignColumns(NamedTuple):
         return hstack([block, csc_array(ones)], "csc")[:, order]
 
 
+def read_only(array: Any) -> Any:
+    """Return a view of an array that cannot be written; other data are returned as they are.
+
+    For Numba read-only arrays are another type. Callers give both, and the package writes to neither, so all
+    kernels get the data of a problem as read-only arrays, and are compiled once.
+    """
+    if not isinstance(array, np.ndarray):
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class Unrounded(NamedTuple):
     """The float32 data as they were given, with √weight and the scales of the columns in float64.
 
@@ -277,6 +290,7 @@ def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float)
 
 def measure_fields(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
     """Compute the fields of a problem with this design and y, whose data are exact up to rounding to eps."""
+    design, y = design._replace(X=read_only(design.X)), read_only(y)
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape
@@ -296,7 +310,7 @@ def scale_fields(
     root : (n,) √weight in float64, by which the rows are multiplied; None without weights.
     standardize : whether the columns are divided by their standard deviations.
     """
-    scale = ones = None
+    X, y, scale, ones = read_only(X), read_only(y), None, None
     if intercept or standardize:
         t = np.ones(len(y)) if root is None else root
         ones = t.astype(X.dtype) if intercept else None
