@@ -238,8 +238,8 @@ class Flow(Segment):
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return X_Jᵀq and c_J in twice the precision, each with bounds on rounding.
 
-        If c_j is zero to rounding, or column j is in the span of S ∪ P to rounding, c_j and its error are
-        zero.
+        If c_j is zero to rounding, of the products with weights and scales too, or if column j is in the span
+        of S ∪ P to rounding, c_j and its error are zero.
         """
         norms = self.problem.column_norms[J]
         s = self._accurate_products(J, self._q, self._q_low)
@@ -247,7 +247,8 @@ class Flow(Segment):
         summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
         s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
         c, c_error = self._accurate_c(self.base, J)
-        zero = np.abs(c) <= c_error
+        products = self._products_error(self.base, J) if self.problem.is_multiplied else 0.0
+        zero = np.abs(c) <= c_error + products
         maybe = ~zero & (np.abs(c) <= self._span_error()[J])
         zero[maybe] = in_span(self.qr, J[maybe])[0]
         c[zero] = c_error[zero] = 0
