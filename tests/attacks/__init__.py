@@ -35,8 +35,8 @@ Statements that no attack makes, because there is no oracle for them:
   of more than four columns, `stability_selection`, and leave-one-out where a row nearly determines its fit;
 - nonnegative OMP from where rounding may change which coefficients are zero;
 - `gradient_flow` on faces of more than `paths.TIED` features beyond KKT conditions and ‖y − Xβ‖; its option
-  `restart`; its options in float32; which features are tied where its accumulated s is known to an error
-  that the path states;
+  `restart`; features on the face off the support in float32; which features are tied where its accumulated s
+  is known to an error that the path states;
 - selectors of other kinds, with several outputs, groups or another loss; cross-validation in selectors;
 - designs larger than 60 × 250, threads, signals, callbacks.
 

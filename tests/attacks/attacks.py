@@ -70,9 +70,7 @@ def make(family, method, seed):
     """The case of a family, a method and a seed."""
     X, y, forced = draw(family, seed, ATTACKS[method][0])
     if method.endswith("+options"):
-        if method == "gradient_flow+options":  # s in float32 does not tell which features are on the face
-            X, y = X.astype(np.float64), y.astype(np.float64)
-        elif seed % 4 == 3:
+        if seed % 4 == 3:
             X, y = single(X), single(y)
         form, chosen = options.draw(method.removesuffix("+options"), seed)
         return Case(method, X, y, tuple(int(j) for j in forced), seed, form, chosen)
