@@ -1,5 +1,7 @@
 # Two commands on a fresh machine: `make verify` and `make test`.
-# Each makes .venv first (with virtualenv through pip where the venv module is missing).
+# Each makes .venv first (with virtualenv through pip where the venv module is missing), and installs what it needs:
+# `make verify` the extra `verify`, `make test` all extras of the package and the tools of its tests, and `make doors`,
+# `make browser`, `make docs` and others a group of pyproject.toml more.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -9,44 +11,49 @@ else
 PROGRAMS := bin
 endif
 BIN    := $(VENV)/$(PROGRAMS)
+# What is installed in .venv: what the commands of the package need, also what its tests need, also what the
+# tests with other packages need.
+VERIFY := $(VENV)/.installed-verify
 STAMP  := $(VENV)/.installed
+DOORS  := $(VENV)/.installed-doors
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 # Two processes; a file of tests stays in one of them as far as possible, so that its kernels are compiled once.
 PARALLEL := -n 2 --dist worksteal
 
-.PHONY: verify ledger guarantee diversity networks test slow test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
+.PHONY: verify ledger guarantee diversity networks test slow doors test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
 	lock locked dist dist-compiled packaging release-check lint types check doctest install clean
 
-verify: $(STAMP)
+verify: $(VERIFY)
 	$(BIN)/sparselin verify $(ARGS)
 
 # Every claim of the papers, with the cases that the stored ledger has; e.g. `make ledger ARGS="--paper LN"`.
-ledger: $(STAMP)
+ledger: $(VERIFY)
 	$(BIN)/sparselin ledger $(ARGS)
 
 # How far greedy selection is from the best subset, and what is guaranteed; e.g. `make guarantee ARGS="--quick"`.
-guarantee: $(STAMP)
+guarantee: $(VERIFY)
 	$(BIN)/sparselin guarantee $(ARGS)
 
 # Figure 1 of the spectral paper, on MNIST if SPARSELIN_DATA names its folder, else on scikit-learn's digits.
-diversity: $(STAMP)
+diversity: $(VERIFY)
 	$(BIN)/python -m proofs_checks.experiments.diversity $(ARGS)
 
 # The tables of Sequential Attention and LassoNet again, in some hours; e.g. `make networks ARGS=--quick`.
-networks: $(STAMP)
+networks: $(VERIFY)
 	$(BIN)/python -c 'import torch'
 	$(BIN)/python -m proofs_checks.experiments.networks $(ARGS)
 
 test: lint types check doctest
 
-# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
-test-minimum: $(STAMP)
+# The tests with the lowest versions that pyproject.toml allows, also those of `make doors`, in an environment of
+# their own.
+test-minimum: $(VERIFY)
 	$(BIN)/python -m venv $(VENV)-minimum
 	$(BIN)/python tests/minimum.py > $(VENV)-minimum/constraints.txt
 	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-minimum/$(PROGRAMS)/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
-	    --editable '.[all]' --group test
+	    --editable '.[all]' --group test --group doors
 	$(VENV)-minimum/$(PROGRAMS)/pytest -q $(PARALLEL) --ignore tests/browser tests
 
 # Networks: these tests skip without PyTorch, which the rest does not need (pip install torch). Two processes on two
@@ -76,6 +83,7 @@ docs: $(STAMP)
 
 # The explorer, and the site if `make docs` has made it, in headless Chromium: needs chromium and chromedriver.
 browser: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group browser
 	$(BIN)/pytest -q tests/browser
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
@@ -100,7 +108,8 @@ attack: $(STAMP)
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/uv pip compile --quiet --no-header --universal --python-version 3.11 --format pylock.toml pyproject.toml \
-	    --extra all --extra scale --extra notebooks --group dev --group docs --output-file $(VENV)/pylock.toml
+	    --extra all --extra scale --extra notebooks --group dev --group doors --group browser \
+	    --group docs --output-file $(VENV)/pylock.toml
 	$(BIN)/python -m tests.lock $(VENV)/pylock.toml > /dev/null
 	$(MAKE) --no-print-directory locked
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --short-PURLs --output-reproducible \
@@ -156,12 +165,20 @@ check: $(STAMP)
 slow: $(STAMP)
 	$(BIN)/pytest -q $(PARALLEL) -m slow --ignore tests/browser tests proofs_checks
 
+# The tests with other packages: chaospy, dask, duckdb, openturns, pysindy and zarr. Without them `make test` skips
+# these tests; here a missing package is an error.
+doors: $(DOORS)
+	$(BIN)/python -c 'import chaospy, pysindy'
+	$(BIN)/pytest -q $(PARALLEL) -m door --ignore tests/browser tests
+	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/estimators/sindy.py docs/guide/chaos.md docs/guide/sindy.md \
+	    $(wildcard docs/upstream/pysindy*.md) --doctest-glob='*.md'
+
 doctest: $(STAMP)
 	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin proofs_checks/experiments README.md docs paper --doctest-glob='*.md'
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(VERIFY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	    { rm -rf $(VENV); $(PYTHON) -m pip --version && \
 	      { $(PYTHON) -m virtualenv --version >/dev/null 2>&1 || \
@@ -169,7 +186,15 @@ $(STAMP): pyproject.toml
 	        $(PYTHON) -m pip install --user --quiet --break-system-packages virtualenv; } && \
 	      $(PYTHON) -m virtualenv --quiet $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[verify]'
+	touch $@
+
+$(STAMP): $(VERIFY)
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	touch $@
+
+$(DOORS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group doors
 	touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """The public names and their signatures: `python -m tests.public --write` stores them in docs/public.txt.
 
 docs/api.rst lists the names. Annotations are left out, because Python and NumPy print them in other words in
-other versions. A stand-in for PyTorch serves as in the site, so that the list is the same without PyTorch.
+other versions. Stand-ins for PyTorch, as in the site, and for pysindy make the list the same without them.
 """
 
 import inspect
@@ -57,7 +57,9 @@ def lines():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(DOCS / "_ext"))
-    __import__("torch_stub").install()
+    stand_in = __import__("torch_stub")
+    stand_in.install()
+    stand_in.install(("pysindy", "pysindy.optimizers"))
     text = "\n".join(lines()) + "\n"
     if sys.argv[1:] == ["--write"]:
         STORED.write_text(text, "utf-8")

@@ -24,11 +24,13 @@ def drawn(name, p, n, seed=0):
     return U, f(U), chaos.columns(chaos.polynomials(U, p), chaos.exponents(d, p, q))
 
 
+@pytest.mark.door("chaospy")
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize(("name", "p"), [("Ishigami", 10), ("Sobol g", 8), ("borehole", 3)])
 def test_chaospy_takes_our_estimators(name, p):
     """The basis of chaospy has our columns, and each estimator gives the polynomial of its model."""
-    chaospy = pytest.importorskip("chaospy")
+    import chaospy
+
     U, y, A = drawn(name, p, 100)
     _, d, q, _ = chaos.FUNCTIONS[name]
     inputs = chaospy.Iid(chaospy.Uniform(-1, 1), d)
@@ -70,7 +72,9 @@ def order_of(active):
 
 def examples(ot):
     """The example in OpenTURNS's page of LARS, and Sobol's g, with the numbers of points and terms."""
-    case = pytest.importorskip("openturns.usecases.ishigami_function").IshigamiModel()
+    from openturns.usecases.ishigami_function import IshigamiModel
+
+    case = IshigamiModel()
     terms = "*".join(f"((abs(4*x{i}-2)+{a})/(1+{a}))" for i, a in enumerate((1, 2, 5, 10, 20, 50, 100, 500)))
     g = ot.SymbolicFunction([f"x{i}" for i in range(8)], [terms])
     hyperbolic = ot.HyperbolicAnisotropicEnumerateFunction(8, 0.4)
@@ -78,6 +82,7 @@ def examples(ot):
     yield ot.JointDistribution([ot.Uniform(0, 1)] * 8), g, hyperbolic, 200, 300
 
 
+@pytest.mark.door("openturns")
 @pytest.mark.parametrize(("example", "common", "k", "gap"), [(0, 15, 37, 0.1), (1, 81, 51, 0.009)])
 def test_the_order_and_the_corrected_errors_are_those_of_openturns(example, common, k, gap):
     """The order agrees until the LASSO drops a term, which LARS keeps.
@@ -85,7 +90,8 @@ def test_the_order_and_the_corrected_errors_are_those_of_openturns(example, comm
     OpenTURNS computes error/var(y)·n/(n − p)·(1 + tr((AᵀA)⁻¹)), with the variance over n − 1. Ours divides
     each column of A by its root mean square first; both agree if OpenTURNS gets such columns.
     """
-    ot = pytest.importorskip("openturns", minversion="1.27")
+    import openturns as ot
+
     inputs, f, count, n, P = list(examples(ot))[example]
     d = inputs.getDimension()
     product = ot.OrthogonalProductPolynomialFactory([ot.LegendreFactory()] * d, count)

@@ -38,7 +38,8 @@ def mapped(table, path):
 
 
 def zarr(table, path):
-    package = pytest.importorskip("zarr")
+    import zarr as package
+
     package.create_array(str(path), data=table, chunks=(P, D), overwrite=True)
     return package.open_array(str(path), mode="r"), {"y": 0}
 
@@ -50,7 +51,8 @@ def frames(table, path):
 
 
 def relation(table, path):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     parquet(table, path)
     return duckdb.connect().from_parquet(str(path)), {"y": "c0"}
 
@@ -62,7 +64,8 @@ def lazy(table, path):
 
 
 def dask(table, path):
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     return da.from_array(table, chunks=(P, 3)), {"y": 0}
 
 
@@ -89,7 +92,10 @@ SOURCES = {
         {"y": "y", "categories": ["c"]},
     ),
 }  # fmt: skip
-each_source = pytest.mark.parametrize("kind", SOURCES)
+DOORS = {"zarr": "zarr", "DuckDB": "duckdb", "Dask": "dask"}
+own = [kind for kind in SOURCES if kind not in DOORS]
+others = [pytest.param(kind, marks=pytest.mark.door(module)) for kind, module in DOORS.items()]
+each_source = pytest.mark.parametrize("kind", own + others)
 
 
 def compress(kind, table, path, **options):
@@ -270,7 +276,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-@pytest.mark.parametrize("kind", ["pairs", "Dask"])
+@pytest.mark.parametrize("kind", ["pairs", others[-1]])
 def test_a_checkpoint_that_contradicts_itself_is_refused(kind, name, tmp_path):
     checkpoint = tmp_path / "pass.ck"
     with pytest.raises(KeyboardInterrupt):

@@ -264,8 +264,11 @@ def without_rows_of_weight_zero(chunks):
             yield {name: v[chunk["w"] > 0] for name, v in chunk.items()}
 
 
+FORMS = "triples", "tables with levels", "a chunk without weight"
+
+
 @pytest.mark.parametrize("held_out", [0, 5])
-@pytest.mark.parametrize("form", ["triples", "tables with levels", "a chunk without weight", "Dask"])
+@pytest.mark.parametrize("form", [*FORMS, pytest.param("Dask", marks=pytest.mark.door("dask"))])
 def test_rows_of_weight_zero_are_as_rows_that_are_not_there(form, held_out, tmp_path):
     X, y, w = DATA
     if form == "a chunk without weight":
@@ -278,7 +281,8 @@ def test_rows_of_weight_zero_are_as_rows_that_are_not_there(form, held_out, tmp_
         chunks = [{"a": a, "c": c, "y": t, "w": v} for a, c, t, v in parts(X[:, 1], names, y, w)]
         options |= {"y": "y", "weights": "w", "categories": ["c"]}
     elif form == "Dask":
-        da = pytest.importorskip("dask.array")
+        import dask.array as da
+
         source = da.from_array(X, chunks=(700, D))
         options |= {"y": y, "weights": w}
     read = []

@@ -81,9 +81,9 @@ def test_the_lock_file_satisfies_the_package_and_names_no_host():
     """The lock serves each Python that it is for. The bill of materials lists packages of the lock."""
     locked = Pylock.from_dict(tomllib.loads(text("pylock.toml")))
     locked.validate()
-    extras = PROJECT["optional-dependencies"]
+    extras, groups = PROJECT["optional-dependencies"], PYPROJECT["dependency-groups"]
     wanted = [*PROJECT["dependencies"], *extras["verify"], *extras["frames"], *extras["scale"],
-              *(each for group in ("test", "docs") for each in PYPROJECT["dependency-groups"][group]
+              *(each for group in ("test", "doors", "browser", "docs") for each in groups[group]
                 if isinstance(each, str))]  # fmt: skip
     for python in ("3.11", "3.12", "3.13"):
         here = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux"}
@@ -107,7 +107,7 @@ def test_the_workflow_runs_targets_of_the_makefile_on_every_python():
     workflow = text(".github/workflows/test.yml")
     targets = set(re.findall(r"^([\w-]+):", text("Makefile"), re.MULTILINE))
     called = set(" ".join(re.findall(r"(?m)(?:^ *|run: )(?:make|- target:) ([a-z -]+)", workflow)).split())
-    assert {"test", "slow", "docs", "test-minimum", "packaging"} <= called <= targets
+    assert {"test", "slow", "doors", "docs", "test-minimum", "packaging"} <= called <= targets
     minor = re.compile(r"3\.(\d+)")
     known = [
         int(minor.search(each)[1]) for each in metadata("numba").get_all("Classifier") if minor.search(each)

@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 import sparselin as sl
 
-ps = pytest.importorskip("pysindy", reason="pip install 'pysindy>=2.1'")
+ps = pytest.importorskip("pysindy", reason="pysindy: make doors")
+pytestmark = pytest.mark.door("pysindy")
 OLS, OMP, BEST = sl.estimators.OLSOptimizer, sl.estimators.OMPOptimizer, sl.estimators.BestSubsetOptimizer
 ALL = pytest.mark.parametrize("cls", [OLS, OMP, BEST])
 

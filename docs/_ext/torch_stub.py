@@ -38,9 +38,12 @@ class _Module(types.ModuleType):
         return getattr(self, name)
 
 
-def install() -> None:
-    """Put the stand-in into `sys.modules`."""
-    for name in ("torch", "torch.func", "torch.nn", "torch.nn.functional", "torch.optim"):
+TORCH = "torch", "torch.func", "torch.nn", "torch.nn.functional", "torch.optim"
+
+
+def install(names: tuple[str, ...] = TORCH) -> None:
+    """Put the stand-in into `sys.modules`, or one for modules of another package."""
+    for name in names:
         module = sys.modules[name] = _Module(name)
         module.__spec__ = ModuleSpec(name, None)
         parent, _, last = name.rpartition(".")
