@@ -141,6 +141,7 @@ def test_guarantee_reports_the_other_designs(tmp_path, ensemble, monkeypatch, na
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert len(failures) == lost
     assert "Not examined" in page
+    assert f"Jobs that failed: {lost}." in page
     assert page.count("could not be examined") == lost
 
 
