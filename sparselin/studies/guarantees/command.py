@@ -106,8 +106,8 @@ def guarantee(
     failures = [_describe_loss(loss) for loss in losses]
     for failure in failures[:20]:
         console.print(failure, soft_wrap=True, highlight=False, markup=False)
-    if losses[20:]:
-        console.print(f"and {len(losses) - 20} more jobs failed")
+    if failures[20:]:
+        console.print(f"and {len(failures) - 20} more jobs failed")
     if not found.records and not found.worst:
         why = "Interrupted" if interrupted else "Each job failed"
         console.print(f"{why} before the first result; no report was written.")
