@@ -346,7 +346,7 @@ def guarantee_bounds(sl, case):
 
 
 def judge_interval(interval, low, high, room, words):
-    """Claim that the interval holds a number between low and high, but for its own rounding and the room given."""
+    """Claim that the interval has a number from low to high, but for its rounding and the room given."""
     room = room + 2 * interval.rounding
     holds = interval.lower - room <= high and low <= interval.upper + room
     claim(holds, f"{words} is {high}, claimed {interval}")
