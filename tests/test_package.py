@@ -154,8 +154,8 @@ def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tm
     folder = tmp_path / "sparselin" / "_kernels"
     folder.mkdir(parents=True)
     shared, caller = folder / "linear_algebra.py", folder / "caller.py"
-    for path in (folder / "__init__.py", folder / "cache.py", folder / "notice.py", shared):
-        shutil.copy(Path(sl.__file__).parent / "_kernels" / path.name, path)
+    for name in ("__init__.py", "cache.py", "compiler.py", "fused.py", "notice.py", shared.name):
+        shutil.copy(Path(sl.__file__).parent / "_kernels" / name, folder / name)
     caller.write_text(CALLER, encoding="utf-8")
     (tmp_path / "sparselin" / "__init__.py").touch()
     code = f"""

@@ -74,7 +74,7 @@ def test_a_library_with_one_thread_does_not_count(numbers, expected, monkeypatch
     """SCS, which cvxpy loads, brings a BLAS that always uses one thread."""
     libraries = SimpleNamespace(lib_controllers=[SimpleNamespace(num_threads=n) for n in numbers])
     monkeypatch.setattr(threads, "_controller", lambda: libraries)
-    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 2)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     assert threads.thread_count() == expected
 
 

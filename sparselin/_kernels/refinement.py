@@ -6,38 +6,17 @@ computation with the machine epsilon eps² whose result is rounded to float64. T
 every operation is rounded as written. So the compiler may neither reorder sums nor contract products here.
 """
 
-import math
-from fractions import Fraction
-
 import numpy as np
-from numba import config, float64
-from numba.extending import intrinsic
 
 from sparselin._kernels import inner, kernel
-
-if config.DISABLE_JIT:  # kernels run as Python, which has no such operation before 3.13
-
-    def _multiply_add(a, b, c):
-        """Return a·b + c, rounded once; a sum or product that is not finite is left to floats."""
-        if not math.isfinite(a * b + c):
-            return a * b + c
-        return float(Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)))
-
-else:
-
-    @intrinsic
-    def _multiply_add(typing, a, b, c):
-        """Return a·b + c, rounded once. Without such an instruction a function of the C library is called."""
-        return float64(float64, float64, float64), lambda context, builder, signature, args: builder.fma(
-            *args
-        )
+from sparselin._kernels.fused import multiply_add
 
 
 @inner(inline="always")
 def _product(a, b):
     """Return the rounded product of a and b, and its rounding error, which is a float."""
     p = a * b
-    return p, _multiply_add(a, b, -p)
+    return p, multiply_add(a, b, -p)
 
 
 @inner(inline="always")

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
-import numba
 from threadpoolctl import ThreadpoolController
 
 # Numbers of floating point operations. Below the first number BLAS is not limited, because it is serial by
@@ -94,13 +93,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count() -> int:
-    """Return the most threads that a BLAS library may use now, but at most the number that Numba may use.
+    """Return the most threads that a BLAS library may use now, but at most NUMBA_NUM_THREADS or all cores.
 
     It is not the least number, because some packages bring a BLAS that always uses one thread. An example is
     SCS, which cvxpy loads.
     """
     blas = (int(library.num_threads) for library in _controller().lib_controllers)
-    most = int(numba.config.NUMBA_NUM_THREADS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    most = int(os.environ.get("NUMBA_NUM_THREADS") or cores)
     return max(1, min(most, max(blas, default=most)))
 
 

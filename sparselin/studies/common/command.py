@@ -14,7 +14,6 @@ from typing import Any, NoReturn, TextIO, TypeVar, cast
 
 import click
 from click.core import ParameterSource
-from numba.core.caching import IndexDataCacheFile
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
@@ -58,9 +57,10 @@ def _where_full(error: Exception) -> str:
 
     Such an error names no file, so the traceback shows who wrote.
     """
+    caching = sys.modules.get("numba.core.caching")  # imported when something is compiled
     for frame, _ in traceback.walk_tb(error.__traceback__):
         cache = frame.f_locals.get("self")
-        if isinstance(cache, IndexDataCacheFile):
+        if caching is not None and isinstance(cache, caching.IndexDataCacheFile):
             return (
                 f": compiled functions could not be stored in {cache._cache_path}. Free space there, or set "
                 "NUMBA_CACHE_DIR to a folder on another disk."

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 import scipy.sparse
-from numba.core import event
 from rich.table import Table
 
 import sparselin as sl
+from sparselin._kernels import compiles
 from sparselin.parallel.processes import run_jobs
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 from sparselin.studies.common.command import Terminal, jobs_option, watch
@@ -127,6 +127,8 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
 @contextlib.contextmanager
 def compilations() -> Iterator[list[str]]:
     """Record, inside a `with` block, the names of the functions that Numba compiles, except cached ones."""
+    from numba.core import event
+
     with event.install_recorder("numba:compile") as recorder:
         names: list[str] = []
         yield names
@@ -159,6 +161,10 @@ def warm_up(jobs: int) -> None:
 
     Exit status: 0 if all functions are compiled, 130 if interrupted (finished functions stay cached).
     """
+    if not compiles():
+        raise click.ClickException(
+            "nothing is compiled: Numba is not installed, or SPARSELIN_COMPILE is never"
+        )
     console = Terminal()
     done: list[Warmed] = []
 
