@@ -14,12 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from invariances import DESIGNS, INVARIANCES, N
+from invariances import DESIGNS, INVARIANCES, Change, N
 from kinds import EQUAL, NUMBER, PROPERTIES, RESULTS, WORK
 from methods import METHODS, Levels
 from refusals import refuses
 
 import sparselin as sl
+from sparselin import _kernels
 from sparselin.problem.support import SUPPORT
 from sparselin.results import Fit
 
@@ -167,6 +168,29 @@ def test_invariance(name, invariance):
                 assert_kept(name, invariance, design)
         elif (invariance, design) != ("permutation", "ties"):  # they go to the lowest index
             assert_kept(name, invariance, design)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", METHODS)
+def test_interpreted_kernels_agree_with_compiled_ones(name, dtype, monkeypatch):
+    method = METHODS[name]
+    for design in DESIGNS:
+        if dtype == np.float32 and method.must_fail("dtype", design):
+            continue
+        X, y, levels = data_for(name, design)
+        change = Change((X.astype(dtype), y.astype(dtype), levels), float(np.finfo(dtype).eps), dtype=dtype)
+        try:
+            first = method.call(*change.now)
+        except ValueError:  # of `inference`, for a path with ties
+            assert design == "ties"
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(_kernels, "compiles", lambda: False)
+            second = method.call(*change.now)
+        found = zip(facts(first, method.returns), facts(second, method.returns), strict=True)
+        for (field, kind, was), (same_field, _, now) in found:
+            assert field == same_field
+            assert_follows(field, kind, was, now, first, second, change, X, y)
 
 
 # Valid data at the edges
