@@ -170,8 +170,13 @@ def test_invariance(name, invariance):
             assert_kept(name, invariance, design)
 
 
+LONG = {"guarantee_bounds", "subsets_within"}  # they take half a minute interpreted
+
+
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in METHODS]
+)
 def test_interpreted_kernels_agree_with_compiled_ones(name, dtype, monkeypatch):
     method = METHODS[name]
     for design in DESIGNS:
