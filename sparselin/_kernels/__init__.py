@@ -12,7 +12,6 @@ import functools
 import importlib.util
 import math
 import os
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 
 _FORMS = ("always", "never")
-_lock = threading.RLock()
 
 
 class Kernel:
@@ -29,7 +27,9 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], entry: bool) -> None:
         """Take a function, the options of `numba.njit`, and whether Python calls the compiled form."""
         functools.update_wrapper(self, function)
-        self.py_func, self.options, self.entry = function, options, entry
+        self.py_func = function
+        self.options = options
+        self.entry = entry
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the function's results, by the form that is in use."""
@@ -43,8 +43,7 @@ class Kernel:
         """The compiled form, Numba's dispatcher."""
         from sparselin._kernels.compiler import compile_function
 
-        with _lock:
-            return self.__dict__.get("compiled") or compile_function(self)
+        return self.__dict__.setdefault("compiled", compile_function(self))  # one for all threads
 
     @functools.cached_property
     def interpreted(self) -> Callable[..., Any]:
@@ -97,6 +96,7 @@ class _Math:
     inf, nan = np.float64(math.inf), np.float64(math.nan)
     sqrt, hypot = np.sqrt, np.hypot
     floor, frexp = math.floor, math.frexp
+    ldexp = np.ldexp
 
     @staticmethod
     def exp(x: float) -> Any:
@@ -117,8 +117,6 @@ class _Math:
     @staticmethod
     def sin(x: float) -> Any:
         return np.float64(math.sin(x))
-
-    ldexp = np.ldexp
 
 
 @functools.cache

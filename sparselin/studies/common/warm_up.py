@@ -159,7 +159,8 @@ def warm_up(jobs: int) -> None:
 
     Each public function is called on every kind of data; the compiled code is cached on this machine.
 
-    Exit status: 0 if all functions are compiled, 130 if interrupted (finished functions stay cached).
+    Exit status: 0 if all functions are compiled, 1 if nothing is compiled because Numba is not installed or
+    SPARSELIN_COMPILE is never, 130 if interrupted (finished functions stay cached).
     """
     if not compiles():
         raise click.ClickException(
