@@ -22,10 +22,11 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
 from sparselin._kernels.descent import combine
-from sparselin._kernels.linear_algebra import dot, extend_inverse, is_among, project, subtract
+from sparselin._kernels.linear_algebra import extend_inverse, is_among, project, subtract
 from sparselin._kernels.many import select
+from sparselin._kernels.primitives import dot
 from sparselin._kernels.screen import Levels
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
@@ -86,7 +87,7 @@ def check(A, y, picks, factor):
     return worst
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def correlations(A, y, raw, beta, size, x, g):
     """Compute g = Xᵀ(y − Xβ) for X = A and β on `size` columns, the rows of `raw`; return ‖y‖ + Σ|β_l|.
 

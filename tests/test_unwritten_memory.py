@@ -1,14 +1,11 @@
 """No result depends on memory that was not written (np.empty may hold anything), or on where arrays are."""
 
-import ast
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
 from methods import METHODS, Levels
 
-from sparselin import _kernels
 from sparselin._kernels import descent
 from sparselin.problem.support import SUPPORT
 
@@ -70,56 +67,6 @@ def test_results_are_the_same_whatever_it_holds(monkeypatch, name):
 
 
 # Where arrays are
-
-
-def reassociating_kernels():
-    for path in sorted(Path(_kernels.__file__).parent.glob("*.py")):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and any(
-                options in ast.unparse(node.decorator_list)
-                for options in ("VECTORIZED", "_OPTIONS", "_FINITE")
-            ):
-                yield f"{path.name}:{node.name}", node
-
-
-def names(node):
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-
-
-def integers(function):
-    """Variables that start as integers: the order of their sums does not matter."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign):
-            targets, values = ([part] for part in (node.targets[0], node.value))
-            if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
-                targets, values = node.targets[0].elts, node.value.elts
-            for target, value in zip(targets, values, strict=True):
-                if isinstance(value, ast.Constant) and isinstance(value.value, int):
-                    yield from names(target)
-
-
-def sums_and_stores(loop, counts):
-    """Return whether a loop sums floats, in a variable or an entry of an array, and stores in an array."""
-    nodes = [node for line in loop.body for node in ast.walk(line)]
-    if any(isinstance(node, ast.For | ast.While) for node in nodes):
-        return False  # not vectorised; the inner ones are looked at by themselves
-    added = [node for node in nodes if isinstance(node, ast.AugAssign)]
-    sums = [node.target for node in added if isinstance(node.op, ast.Add | ast.Sub)]
-    variables = [sum_ for sum_ in sums if isinstance(sum_, ast.Name) and sum_.id not in counts]
-    subscripts = [sum_ for sum_ in sums if isinstance(sum_, ast.Subscript)]
-    entries = [sum_ for sum_ in subscripts if not names(loop.target) & names(sum_.slice)]
-    stores = [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
-    return bool((variables and stores) or entries)
-
-
-def test_no_loop_of_a_kernel_sums_and_stores():
-    """See `VECTORIZED`."""
-    assert not [
-        f"{name}:{loop.lineno}"
-        for name, function in reassociating_kernels()
-        for loop in ast.walk(function)
-        if isinstance(loop, ast.For) and sums_and_stores(loop, set(integers(function)))
-    ]
 
 
 def test_a_mask_has_the_same_bits_wherever_its_arrays_are(rng):

@@ -148,9 +148,5 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return lambda function: Kernel(function, options, entry=False)
 
 
-# Sums may be reassociated (SIMD) and products contracted (FMA); NaN, inf and signed zeros stay exact. A loop
-# that sums must not store: LLVM would vectorise it only if the arrays are far apart in memory, so the order
-# of the sum would depend on the places of the arrays.
-VECTORIZED = {"fastmath": {"reassoc", "contract"}}
 # For a function that is called in one place: it is compiled as a part of its caller, and not first by itself.
 ONCE = {"inline": "always"}

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span
-from sparselin._kernels.linear_algebra import copy, dot, insert, project
+from sparselin._kernels.linear_algebra import copy, insert, project
+from sparselin._kernels.primitives import dot
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -306,12 +307,12 @@ def relax(stack, level, m, target):
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
     if kind == NONE:
         for j in range(F):
-            v[j] = b[j] ** 2 / G[j, j]
+            v[j] = b[j] * b[j] / G[j, j]
         return -np.inf
     base = square
     if kind == SPARSE:
         for j in range(F):
-            v[j] = b[j] ** 2 / D[j]
+            v[j] = b[j] * b[j] / D[j]
     else:
         base = _descend(frame, F, m, square, target)
     return base - max(0.0, _bound_error(frame, F, m) - _ERROR)
@@ -337,7 +338,8 @@ def _descend(frame, F, m, square, target):
         base = square
         for j in range(F):
             base -= beta[j] * q[j]
-            frame.v[j] = (frame.b[j] - q[j]) ** 2 / D[j]
+            u = frame.b[j] - q[j]
+            frame.v[j] = u * u / D[j]
         total, _, following = _largest(frame.v, F, m)
         if base - total >= target or sweep == _SWEEPS:
             break
@@ -424,10 +426,10 @@ def _threshold(frame, q, square, F, m):
     r = 0
     while r < m and top[r] * (m - r) >= total:
         total -= top[r]
-        value += top[r] ** 2
+        value += top[r] * top[r]
         r += 1
     if r == m:
-        return top[m - 1] ** 2, value
+        return top[m - 1] * top[m - 1], value
     tau = total / (m - r)
     return tau * tau, value + total * tau
 
@@ -489,7 +491,7 @@ def _eliminate(stack, level):
     stack.bound[below] = stack.bound[level]
     new.growth[-1] = old.growth[-1] + abs(size) / pivot * old.growth[F]
     new.off[-1] = old.off[-1] + abs(size) / pivot * old.off[F]
-    stale = _STALE * new.growth[-1] ** 2 > 1
+    stale = _STALE * new.growth[-1] * new.growth[-1] > 1
     for j in range(F):
         factor = row[j] / pivot
         for l in range(F):
@@ -498,7 +500,7 @@ def _eliminate(stack, level):
         new.D[j], new.beta[j], new.features[j] = old.D[j], old.beta[j], old.features[j]
         new.growth[j] = old.growth[j] + abs(factor) * old.growth[F]
         new.off[j] = old.off[j] + abs(factor) * old.off[F]
-        stale |= new.G[j, j] < _STALE * new.growth[j] ** 2
+        stale |= new.G[j, j] < _STALE * new.growth[j] * new.growth[j]
     return stale
 
 
@@ -537,7 +539,7 @@ def squared_size(data, basis, z, x):
     """
     Q, T, own = basis.Q, basis.inverse, data.own
     t = len(Q)
-    total = own[x] ** 2
+    total = own[x] * own[x]
     h = np.empty(t)
     for l in range(t):
         h[l] = dot(Q[l], z)
@@ -545,7 +547,8 @@ def squared_size(data, basis, z, x):
         b = 0.0
         for l in range(i, t):
             b += T[i, l] * h[l]
-        total += (b * own[basis.inside[i]]) ** 2
+        b *= own[basis.inside[i]]
+        total += b * b
     return total
 
 
@@ -618,7 +621,7 @@ def square_error(square, size, unit):
     if unit.power == 2:
         return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
-    return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) ** 2
+    return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) * (unit.u * aim)
 
 
 @inner(**ONCE)
@@ -633,7 +636,8 @@ def measure(data, stack, t, inside):
     basis = basis_of(data, inside[:t])
     r, shares = y.copy(), np.empty(t)
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
-    stack.square[t] = project(basis.Q, t, r, shares) ** 2
+    length = project(basis.Q, t, r, shares)
+    stack.square[t] = length * length
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
     for j in range(growth.size):
         growth[j] = 1.0
@@ -659,7 +663,7 @@ def measure(data, stack, t, inside):
     stack.size[t] = kept
 
 
-@inner(**VECTORIZED)
+@inner()
 def _cholesky(C, shift, share, L, F):
     """Compute the Cholesky factor L of C − share·diag(shift), for the first F rows.
 
@@ -667,34 +671,25 @@ def _cholesky(C, shift, share, L, F):
     """
     for j in range(F):
         below = L[j]
-        pivot = C[j, j] - share * shift[j]
-        for l in range(j):
-            pivot -= below[l] * below[l]
+        pivot = C[j, j] - share * shift[j] - dot(below[:j], below[:j])
         if pivot <= 1e-8 * C[j, j]:
             return False
         root = math.sqrt(pivot)
         below[j] = root
         for i in range(j + 1, F):
             row = L[i]
-            total = C[i, j]
-            for l in range(j):
-                total -= row[l] * below[l]
-            row[j] = total / root
+            row[j] = (C[i, j] - dot(row[:j], below[:j])) / root
     return True
 
 
-@inner(**VECTORIZED)
+@inner()
 def _inverse_diagonal(L, h, F):
     """Fill h with the diagonal of (LLᵀ)⁻¹, which holds the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
     for j in range(F):
         h[j] = 0
         for i in range(j, F):
-            row = L[i]
-            total = 1.0 if i == j else 0.0
-            for l in range(j, i):
-                total -= row[l] * e[l]
-            e[i] = total / row[i]
+            e[i] = ((1.0 if i == j else 0.0) - dot(L[i, j:i], e[j:i])) / L[i, i]
             h[j] += e[i] * e[i]
 
 
@@ -777,13 +772,15 @@ def leaf(stack, state, level):
     u, c, p, w = work[0], work[1], work[2], work[3]
     root = math.sqrt(G[F, F])
     share = frame.b[F] / root
-    if _STALE * (growth[-1] + abs(share) / root * growth[F]) ** 2 > 1:
+    grown = growth[-1] + abs(share) / root * growth[F]
+    if _STALE * grown * grown > 1:
         return False
     last = off[-1] + abs(share) / root * off[F]
     for j in range(F):
         p[j] = G[F, j] / root
         length = G[j, j] - p[j] * p[j]
-        if length < _STALE * (growth[j] + abs(p[j]) / root * growth[F]) ** 2:
+        grown = growth[j] + abs(p[j]) / root * growth[F]
+        if length < _STALE * grown * grown:
             return False
         u[j] = 1 / math.sqrt(length)
         w[j] = (off[j] + abs(p[j]) / root * off[F]) * u[j] + last
@@ -822,16 +819,16 @@ def _try(stack, state, level, size, square):
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0
     for j in range(F):
-        if c[j] ** 2 > c[top] ** 2:
+        if abs(c[j]) > abs(c[top]):
             top = j
     for j in range(F):
-        needed = square - state.value[0] + SLACK
-        if j == top or c[j] ** 2 + 4 * w[j] > needed:
-            if 4 * w[j] > _ERROR and c[j] ** 2 + 4 * w[j] > needed:
+        gain, needed = c[j] * c[j], square - state.value[0] + SLACK
+        if j == top or gain + 4 * w[j] > needed:
+            if 4 * w[j] > _ERROR and gain + 4 * w[j] > needed:
                 _doubt(state, size, index[j], index[j])
             else:
                 inside[size] = index[j]
-                _note(state, size + 1, max(0.0, square - c[j] ** 2))
+                _note(state, size + 1, max(0.0, square - gain))
     if state.m - size >= 2:
         _pairs(state, stack.G[level], index, F, size, square)
 
@@ -851,7 +848,7 @@ def _pairs(state, G, index, F, size, square):
         for l in range(j):
             rho = G[j, l] * u[j] * u[l] - p[j] * p[l]
             height = 1 - rho * rho
-            gain = c[j] ** 2 + c[l] ** 2 - 2 * rho * c[j] * c[l]
+            gain = c[j] * c[j] + c[l] * c[l] - 2 * rho * c[j] * c[l]
             error = 8 * (w[j] + w[l])
             clear = height > _PARALLEL and error <= _ERROR
             if clear or gain > (square - state.value[0] + SLACK) * height - max(error, _ERROR):
@@ -862,7 +859,7 @@ def _pairs(state, G, index, F, size, square):
                     _doubt(state, size, index[j], index[l])
 
 
-@inner(**VECTORIZED)
+@inner()
 def _better(row, u, c, p, w, j, needed):
     """Return the number of l < j for which the pair (l, j) may reduce ‖r‖² by more than `needed`.
 
@@ -894,5 +891,6 @@ def remainder(data, inside):
     """Return ‖P_I^⊥y‖² for I = `inside`, computed by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)
     size = squared_size(data, basis, data.y, len(data.X))
-    square = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside))) ** 2
+    length = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside)))
+    square = length * length
     return square, square_error(square, size, data.exact.unit)

@@ -10,33 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
 from sparselin._kernels.linear_algebra import subtract
+from sparselin._kernels.primitives import narrow_dot
 
 BLOCK = 256  # the entries that share a stored maximum; a multiple of every vector length
 STALE = -1
-
-
-@inner(**VECTORIZED)
-def _dots(A, rows, x, out):
-    """Write the inner products ⟨A_r, x⟩ of x with the given rows of A into `out`, four rows at a time."""
-    M = rows.size
-    n = x.size
-    for m in range(0, M - 3, 4):
-        a, b, c, e = A[rows[m]], A[rows[m + 1]], A[rows[m + 2]], A[rows[m + 3]]
-        sa = sb = sc = se = np.float32(0)
-        for i in range(n):
-            sa += a[i] * x[i]
-            sb += b[i] * x[i]
-            sc += c[i] * x[i]
-            se += e[i] * x[i]
-        out[m], out[m + 1], out[m + 2], out[m + 3] = sa, sb, sc, se
-    for m in range(M - M % 4, M):
-        a = A[rows[m]]
-        sa = np.float32(0)
-        for i in range(n):
-            sa += a[i] * x[i]
-        out[m] = sa
 
 
 class SingleColumns(NamedTuple):
@@ -101,11 +80,11 @@ def _rescale(weights, row):
     A weight becomes zero if ρ_j² is small.
     """
     for m in range(weights.size):
-        square = 1 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
-        weights[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
+        square = 1.0 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
+        weights[m] = 1.0 / math.sqrt(square) if square > 1e-4 else 0.0
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def guess(candidates, first, scaled, rule, picks):
     """Guess picks by greedy selection among the candidates, in single precision.
 
@@ -129,7 +108,9 @@ def guess(candidates, first, scaled, rule, picks):
                 return i
         picks[i] = columns[best]
         row = rows[i]
-        _dots(candidates.unit, candidates.rows, candidates.unit[candidates.rows[best]], row)
+        x = candidates.unit[candidates.rows[best]]
+        for m in range(row.size):
+            row[m] = narrow_dot(candidates.unit[candidates.rows[m]], x)
         for s in range(shares.shape[0]):
             subtract(shares[s, best], shares[s], row)
         for l in range(i):
@@ -274,7 +255,7 @@ def _next(scores, steps, s, c):
     return guessed and 1 <= count <= steps.candidates.shape[1]
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def descend(c, W, steps, out, scores):
     """Update c = Xᵀr by the guessed picks that are the argmax, and return the number of these picks.
 
@@ -296,7 +277,7 @@ def descend(c, W, steps, out, scores):
     return W.shape[0]
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def rescale(c, lengths, scores):
     """Compute the scores |c_j|/ρ_j, ρ_j = ‖P_S^⊥X_j‖, and the weights of their errors.
 
@@ -317,7 +298,7 @@ def rescale(c, lengths, scores):
         scale[j] = 0
         if measured[j] > 0:
             if squares[j] > 1e-4 * measured[j]:
-                scale[j] = 1 / math.sqrt(squares[j])
+                scale[j] = 1.0 / math.sqrt(squares[j])
             else:
                 stale = True
     for b in range(block_weights.size):
@@ -325,12 +306,12 @@ def rescale(c, lengths, scores):
         for j in range(b * BLOCK, min((b + 1) * BLOCK, c.size)):
             score[j] = c[j] * scale[j]
             spread = ratio * abs(score[j]) * math.sqrt(measured[j]) * scale[j]
-            weights[j] = scale[j] * norms[j] * (1 + spread)
+            weights[j] = scale[j] * norms[j] * (1.0 + spread)
             block_weights[b] = max(block_weights[b], weights[j])
     return stale
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def descend_ratios(c, W, steps, out, scores, lengths):
     """Update c as `descend` does, but for the scores |c_j|/ρ_j of OLS, where ρ_j = ‖P_S^⊥X_j‖.
 
@@ -364,7 +345,7 @@ def _earlier(least, distance, speed):
     return distance / speed if distance < least * speed else least
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def windows(c, W, shares, rho, support, m, length):
     """Compute the length ε₂ of the window of each of p picks.
 
@@ -385,7 +366,7 @@ def windows(c, W, shares, rho, support, m, length):
         row = W[s]
         i = support[m + s]
         lam = abs(c[i])
-        rate = (1 if c[i] > 0 else -1) / rho[s]
+        rate = (1.0 if c[i] > 0 else -1.0) / rho[s]
         for l in range(m + s + 1):
             c[support[l]] = 0
         least = np.float64(lam)
@@ -394,8 +375,8 @@ def windows(c, W, shares, rho, support, m, length):
             size = abs(c[j])
             growth = slope if c[j] < 0 else -slope  # of |c_j|
             if j != i:
-                least = _earlier(least, max(lam - size, 0.0), 1 + growth)
-                least = _earlier(least, lam + size, 1 - growth)
+                least = _earlier(least, max(lam - size, 0.0), 1.0 + growth)
+                least = _earlier(least, lam + size, 1.0 - growth)
         length[s] = least
         for j in range(d):
             c[j] -= shares[s] * row[j]

@@ -62,7 +62,7 @@ def _digest(path: Path) -> str:
     if not path.exists():
         return ""
     source = path.read_bytes()
-    names = re.findall(rb"^from sparselin\._kernels\.(\w+) import", source, re.MULTILINE)
+    names = re.findall(rb"^(?:from|import) sparselin\._kernels\.(\w+)", source, re.MULTILINE)
     modules = (Path(__file__).with_name(f"{name.decode()}.py") for name in names)
     parts = [source, *(_digest(module).encode() for module in modules)]
     return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numba
-from numba.extending import intrinsic, overload
 
+import sparselin._kernels.compiled_primitives
 import sparselin._kernels.notice  # noqa: F401  # it listens for compilations
 from sparselin._kernels.cache import KernelCache
-from sparselin._kernels.fused import multiply_add
 
 # Division by zero gives inf or NaN: code that raises an error would take the compiler a tenth of its time.
 _ALL = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -21,15 +20,3 @@ def compile_function(kernel: Any) -> Any:
     if not numba.config.DISABLE_JIT:
         compiled._cache = KernelCache(kernel.py_func, __file__)
     return compiled
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a·b + c, rounded once. Without such an instruction a function of the C library is called."""
-    double = numba.float64
-    return double(double, double, double), lambda context, builder, signature, args: builder.fma(*args)
-
-
-@overload(multiply_add, inline="always")  # type: ignore[untyped-decorator]
-def _multiply_add(a, b, c):  # type: ignore[no-untyped-def]  # Numba compares the signatures of both functions
-    return lambda a, b, c: _fma(a, b, c)

@@ -4,10 +4,12 @@ The solver shares no code with the homotopy, OMP or the gradient descent. Its re
 certificates that are computed elsewhere.
 """
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.linear_algebra import subtract
+from sparselin._kernels.primitives import dot
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     """Minimise ½‖r − Zb‖² + λ‖b‖₁ over b, starting from the given b, until the duality gap is ≤ target.
 
@@ -17,30 +19,23 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
 
         P(b) − D(a·r) = ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
     """
-    m, n = Zt.shape
+    m = len(Zt)
     square = b * 0
     for j in range(m):
-        length = 0.0
-        for i in range(n):
-            length += Zt[j, i] * Zt[j, i]
-        square[j] = length
-        for i in range(n):
-            r[i] -= Zt[j, i] * b[j]
+        square[j] = dot(Zt[j], Zt[j])
+        subtract(b[j], Zt[j], r)
     gap = target + 1
     for epoch in range(max_epochs):
         for j in range(m):
             if square[j] == 0:
                 b[j] = 0
                 continue
-            c = square[j] * b[j]
-            for i in range(n):
-                c += Zt[j, i] * r[i]
+            c = square[j] * b[j] + dot(Zt[j], r)
             new = (c - lam) / square[j] if c > lam else ((c + lam) / square[j] if c < -lam else c * 0)
             change = b[j] - new
             if change != 0:
                 b[j] = new
-                for i in range(n):
-                    r[i] += change * Zt[j, i]
+                subtract(-change, Zt[j], r)
         if epoch % 5 == 4:
             gap = duality_gap(Zt, r, b, lam)
             if gap <= target:
@@ -48,19 +43,14 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     return gap
 
 
-@inner(**VECTORIZED)
+@inner()
 def duality_gap(Zt, r, b, lam):
     """Return the duality gap that `coordinate_descent` defines, at b with the residual r."""
-    m, n = Zt.shape
-    steepest, norm1, inner, square = 0.0, 0.0, 0.0, 0.0
-    for j in range(m):
-        c = 0.0
-        for i in range(n):
-            c += Zt[j, i] * r[i]
+    steepest, norm1, inner = 0.0, 0.0, 0.0
+    for j in range(len(Zt)):
+        c = dot(Zt[j], r)
         steepest = max(steepest, abs(c))
         norm1 += abs(b[j])
         inner += b[j] * c
-    for i in range(n):
-        square += r[i] * r[i]
     a = min(1.0, lam / steepest) if steepest > 0 else 1.0
-    return 0.5 * (1 - a) ** 2 * square + lam * norm1 - a * inner
+    return 0.5 * (1 - a) * (1 - a) * dot(r, r) + lam * norm1 - a * inner

@@ -39,7 +39,7 @@ def span(unit):
 
     τ is (2u)², or 2u if power is 2. `Unit` defines u, power and the size s(x).
     """
-    return 2 * unit.u if unit.power == 2 else (2 * unit.u) ** 2
+    return 2 * unit.u if unit.power == 2 else 4 * unit.u * unit.u
 
 
 @kernel()
@@ -64,4 +64,4 @@ def outside_span(exact, square, size, x, members, n, volume):
         if exact.twins[member] == exact.twins[x]:
             return 0
         total += exact.volumes[member]
-    return 0 if len(members) >= n or 2 * math.sqrt(bound) < 2.0**-total else -1
+    return 0 if len(members) >= n or math.log2(2 * math.sqrt(bound)) < -total else -1

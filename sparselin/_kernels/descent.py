@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import copy, dot
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.linear_algebra import copy, subtract
+from sparselin._kernels.primitives import dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
@@ -36,7 +37,7 @@ class DescentObjective(NamedTuple):
     lam: NDArray[np.float64]  # (λ_w, λ_θ)
 
 
-@inner(**VECTORIZED)
+@inner()
 def combine(rows, weights, out):
     """Compute out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
@@ -50,7 +51,7 @@ def combine(rows, weights, out):
             out[j] += weights[i] * rows[i, j]
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def mask(form, w, s):
     """Compute the mask s = s(w) of the given form."""
     top, total = w[0], 0.0
@@ -62,14 +63,14 @@ def mask(form, w, s):
             s[j] = math.exp(w[j] - top)
         elif form in (L2, L2_NORMALIZED):
             s[j] = w[j] * w[j]
-    for j in range(len(s)):
-        total += s[j]
     if form >= L1_NORMALIZED:
+        for j in range(len(s)):
+            total += s[j]
         for j in range(len(s)):
             s[j] /= total
 
 
-@inner(**VECTORIZED)
+@inner()
 def mask_pullback(form, w, s, h):
     """Replace h by (∂s/∂w)ᵀh, for the mask s = s(w).
 
@@ -79,7 +80,9 @@ def mask_pullback(form, w, s, h):
     if form >= L1_NORMALIZED:
         mean = dot(s, h)
     if form == L1_NORMALIZED:
-        total = w.sum()
+        total = 0.0
+        for j in range(len(w)):
+            total += w[j]
     elif form == L2_NORMALIZED:
         total = dot(w, w)
     for j in range(len(s)):
@@ -90,7 +93,7 @@ def mask_pullback(form, w, s, h):
             h[j] *= s[j]
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def evaluate(form, Xt, y, lam, x, s, beta, r):
     """Return F − ½‖y‖² at x = (w, θ), where F is the objective; also compute s, β and r.
 
@@ -112,7 +115,7 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
     return value
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def differentiate(form, X, lam, x, s, r, g, slope):
     """Compute the gradient of the objective F at x = (w, θ); fill g = Xᵀr, given s = s(w), r = y − X(s∘θ).
 
@@ -131,7 +134,7 @@ def differentiate(form, X, lam, x, s, r, g, slope):
             slope[j] = min(slope[j], x[j])
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def lasso_error(lam, x, beta, r, g):
     """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
@@ -147,21 +150,21 @@ def lasso_error(lam, x, beta, r, g):
     for j in range(m):
         top = max(top, abs(g[j]))
     a = 1.0 if top <= lam else lam / top
-    error = 0.5 * (1 - a) ** 2 * dot(r, r)
+    terms = np.empty(m)
     for j in range(m):
         excess = abs(x[j]) - abs(x[m + j])
-        error += lam * abs(beta[j]) - a * beta[j] * g[j] + 0.5 * lam * excess * excess
-    return error
+        terms[j] = lam * abs(beta[j]) - a * beta[j] * g[j] + 0.5 * lam * excess * excess
+    return 0.5 * (1 - a) * (1 - a) * dot(r, r) + dot(terms, np.ones(m))
 
 
-@inner(**VECTORIZED)
+@inner()
 def move(form, x, slope, alpha, out):
     """Take a gradient step on the objective F from x: out = x − α∇F, moved back to the domain of the mask.
 
     Returns the squared length of the step. For a normalised form, this length is measured before w is scaled
     back to its norm.
     """
-    m, length = len(x) // 2, 0.0
+    m, step = len(x) // 2, np.empty(len(x))
     for j in range(2 * m):
         out[j] = x[j] - alpha * slope[j]
     for j in range(m):
@@ -170,19 +173,20 @@ def move(form, x, slope, alpha, out):
         elif form == L1_NORMALIZED and out[j] < 0:
             out[j] = 0
     for j in range(2 * m):
-        length += (out[j] - x[j]) ** 2
+        step[j] = out[j] - x[j]
     if form in (L1_NORMALIZED, L2_NORMALIZED):
         ratio = math.sqrt(dot(x[:m], x[:m]) / dot(out[:m], out[:m]))
         for j in range(m):
             out[j] *= ratio
-    return length
+    return dot(step, step)
 
 
-@inner(**VECTORIZED)
+@inner()
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
-    x, slope, old_x, old_slope : the point and the gradient ∇F there, after and before the last step.
+    x, slope, old_x, old_slope : the point and the gradient ∇F there, after and before the last step; the last
+        two are overwritten by −Δ and −Γ.
     alpha : the last step length.
     short : short[0] is a threshold, and the other entries are the last few short lengths; updated in place.
 
@@ -193,13 +197,9 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
     because such a step removes these components first. Each short step decreases the threshold, and each long
     step increases the threshold, so that both kinds of steps occur.
     """
-    square, curvature, change = 0.0, 0.0, 0.0
-    for j in range(len(x)):
-        delta = x[j] - old_x[j]
-        gamma = slope[j] - old_slope[j]
-        square += delta * delta
-        curvature += delta * gamma
-        change += gamma * gamma
+    subtract(1.0, x, old_x)
+    subtract(1.0, slope, old_slope)
+    square, curvature, change = dot(old_x, old_x), dot(old_x, old_slope), dot(old_slope, old_slope)
     least = curvature / change if curvature > 0 else np.inf
     for k in range(1, _SHORT):
         short[k] = short[k + 1]
@@ -215,7 +215,7 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
     return least
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def descend(objective, start, tol, floor, max_iter):
     """Run gradient descent on the objective F(w, θ) from `start`; s(w) is the mask.
 

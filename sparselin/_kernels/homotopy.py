@@ -26,8 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
 from sparselin._kernels.linear_algebra import copy
+from sparselin._kernels.primitives import dot
 
 # The ways in which a run can end: at the limit of points, at the end of the path, before
 # a point that rounding leaves undecided, or because L is full.
@@ -148,7 +149,7 @@ class Work(NamedTuple):
     entry: NDArray[np.float64]
 
 
-@inner(**VECTORIZED)
+@inner()
 def append(H, order, k, L):
     """Compute the next row k of the Cholesky factor L of H, whose columns are in the order `order`.
 
@@ -158,11 +159,7 @@ def append(H, order, k, L):
     square = source[order[k]]
     least = _DEPENDENT * square
     for l in range(k):
-        other = L[l]
-        total = source[order[l]]
-        for i in range(l):
-            total -= other[i] * row[i]
-        total /= other[l]
+        total = (source[order[l]] - dot(L[l, :l], row[:l])) / L[l, l]
         row[l] = total
         square -= total * total
     if square <= least:
@@ -171,7 +168,7 @@ def append(H, order, k, L):
     return True
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def factor(H, order, p, L):
     """Compute the Cholesky factor L of H on the columns order[:p]; False if they are nearly dependent."""
     independent = True
@@ -180,7 +177,7 @@ def factor(H, order, p, L):
     return independent
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def delete(L, p, k):
     """Remove column k of p columns from the Cholesky factor L, in place.
 
@@ -201,18 +198,14 @@ def delete(L, p, k):
         row[i] = pivot
 
 
-@inner(**VECTORIZED)
+@inner()
 def forward(L, start, p, rhs, z):
     """Compute the entries start..p of z = L⁻¹·rhs, given the earlier entries."""
     for k in range(start, p):
-        row = L[k]
-        total = rhs[k]
-        for i in range(k):
-            total -= row[i] * z[i]
-        z[k] = total / row[k]
+        z[k] = (rhs[k] - dot(L[k, :k], z[:k])) / L[k, k]
 
 
-@inner(**VECTORIZED)
+@inner()
 def backward(L, p, z, x):
     """Compute x = L⁻ᵀz for the first p entries, by back substitution."""
     for k in range(p):
@@ -225,7 +218,7 @@ def backward(L, p, z, x):
             x[i] -= share * row[i]
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def solve(L, p, rhs, x):
     """Compute x = (LLᵀ)⁻¹·rhs for the first p entries."""
     z = np.empty(p)
@@ -233,7 +226,7 @@ def solve(L, p, rhs, x):
     backward(L, p, z, x)
 
 
-@inner(**VECTORIZED)
+@inner()
 def correlate(H, order, p, beta, w, c, b):
     """Subtract Hβ from c and add Hw to b, for β and w on the columns order[:p].
 
@@ -254,7 +247,7 @@ def correlate(H, order, p, beta, w, c, b):
             b[j] += w1 * row[j]
 
 
-@inner(**VECTORIZED)
+@inner()
 def any_above(p, residual, order, norms, bound):
     """Return whether |residual_k| exceeds its rounding error bound·‖X_j‖, j = order[k], for some k < p."""
     above = False
@@ -263,7 +256,7 @@ def any_above(p, residual, order, norms, bound):
     return above
 
 
-@inner(**VECTORIZED)
+@inner()
 def examine(columns, place, work, unit):
     """Fill `work` at a point: w, c, b, the errors of c, the residual c_P − λs, and the correction of β.
 
@@ -303,7 +296,7 @@ def examine(columns, place, work, unit):
     return size, shift, bound
 
 
-@inner(**VECTORIZED)
+@inner()
 def count_violations(lam, below, c, error):
     """Return the number of columns with |c_j| > λ by more than rounding, or c_j > λ if `below` is 0."""
     count = 0
@@ -312,7 +305,7 @@ def count_violations(lam, below, c, error):
     return count
 
 
-@inner(**VECTORIZED)
+@inner()
 def entries(lam, below, full, work):
     """Compute the λ at which each column would enter, and write it into `work.entry`.
 
@@ -347,7 +340,7 @@ def entries(lam, below, full, work):
     return possible, tied
 
 
-@inner(**VECTORIZED)
+@inner()
 def first_exit(place, w):
     """Return the position in P of the first coefficient that becomes zero as λ decreases, and this λ.
 
@@ -364,7 +357,7 @@ def first_exit(place, w):
     return first, top
 
 
-@inner(**VECTORIZED)
+@inner()
 def next_event(columns, place, work, bound, lam_min):
     """Find the next event on the path, at which a column enters or leaves.
 
@@ -388,7 +381,7 @@ def next_event(columns, place, work, bound, lam_min):
     return below, entering, leaving, certain
 
 
-@inner(**VECTORIZED)
+@inner()
 def correct(place, extra):
     """Add the correction `extra` to β; set β_j to zero if its sign is wrong or if column j just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
@@ -398,7 +391,7 @@ def correct(place, extra):
             beta[k] = 0
 
 
-@inner(**VECTORIZED)
+@inner()
 def accept(place, reached):
     """Copy an accepted point, except its Cholesky factor L, to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
@@ -408,7 +401,7 @@ def accept(place, reached):
         to_order[k], to_sign[k], to_beta[k] = order[k], sign[k], beta[k]
 
 
-@inner(**VECTORIZED)
+@inner()
 def record(trail, i, place, size, event):
     """Write the point `place`, and the event that led to it, as point i of the trail."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
@@ -419,7 +412,7 @@ def record(trail, i, place, size, event):
         row[order[k]] = beta[k]
 
 
-@inner(**VECTORIZED)
+@inner()
 def move(place, work, below, entering, leaving):
     """Move the point to λ = below, where a column enters, a column leaves, or neither.
 
@@ -450,7 +443,7 @@ def move(place, work, below, entering, leaving):
     return event
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def follow(columns, reached, until, trail):
     """Follow the path from the point `reached`, and record the points on the way.
 
@@ -502,7 +495,7 @@ def follow(columns, reached, until, trail):
         event = move(place, work, below, entering, leaving)
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def first_violations(c, lams, slack, norms, below):
     """Return for each column j the first of m points at which it violates |c_j| ≤ λ + slack·‖X_j‖, or m.
 
@@ -518,7 +511,7 @@ def first_violations(c, lams, slack, norms, below):
     return first
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def start(columns, place):
     """Compute the Cholesky factor and the least squares coefficients β of the columns S without penalty.
 

@@ -9,28 +9,20 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.primitives import dot
 
 _TILE = 64  # rows and columns of a tile that fits into the cache
 
 
-@inner(**VECTORIZED)
-def dot(a, b):
-    """Return ⟨a, b⟩, summed in float64."""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@inner(**VECTORIZED)
+@inner()
 def subtract(share, a, b):
     """Subtract share·a from b."""
     for i in range(b.size):
         b[i] -= share * a[i]
 
 
-@inner(**VECTORIZED)
+@inner()
 def copy(a, b):
     """Copy a to b. (b[:] = a takes the compiler a second more, for its message about shapes.)"""
     for i in range(a.size):
@@ -53,7 +45,7 @@ def copy_rows(A, B):
         copy(A[i], B[i])
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def project(Q, t, v, shares):
     """Project v in place off the first t rows of Q, which are orthonormal, in two passes.
 
@@ -68,7 +60,7 @@ def project(Q, t, v, shares):
     return math.sqrt(dot(v, v))
 
 
-@inner(**VECTORIZED, inline="always")
+@inner(inline="always")
 def _project_by_fours(Qt, R, t, count):
     """Project row t of Qt off the `count` rows before it, and add the coefficients to column t of R.
 
@@ -79,12 +71,7 @@ def _project_by_fours(Qt, R, t, count):
     last = t - count % 4
     for s in range(t - count, last, 4):
         a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
-        sa = sb = sc = se = q[0] * 0
-        for i in range(q.size):
-            sa += a[i] * q[i]
-            sb += b[i] * q[i]
-            sc += c[i] * q[i]
-            se += e[i] * q[i]
+        sa, sb, sc, se = dot(a, q), dot(b, q), dot(c, q), dot(e, q)
         for i in range(q.size):
             q[i] -= (sa * a[i] + sb * b[i]) + (sc * c[i] + se * e[i])
         R[s, t] += sa
@@ -98,7 +85,7 @@ def _project_by_fours(Qt, R, t, count):
         R[s, t] += share
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def inverse_column_norm(R, norms, l):
     """Return the squared norm of column l of D R⁻¹, D = diag(norms), or ∞ if R_ll = 0.
 
@@ -108,16 +95,14 @@ def inverse_column_norm(R, norms, l):
         return math.inf
     z = np.empty(l + 1)
     for i in range(l, -1, -1):
-        row, total = R[i], 1.0 if i == l else 0.0
-        for s in range(i + 1, l + 1):
-            total -= row[s] * z[s]
-        z[i] = total / row[i]
-    for i in range(l + 1):  # stored before they are squared: reassociated, norms² z² would overflow
+        known = dot(R[i, i + 1 : l + 1], z[i + 1 :])
+        z[i] = ((1.0 if i == l else 0.0) - known) / R[i, i]
+    for i in range(l + 1):
         z[i] *= norms[i]
     return dot(z, z)
 
 
-@inner(**VECTORIZED)
+@inner()
 def _orthonormalize(Qt, R, norms, t, count):
     """Orthonormalise row t of Qt against the rows before it, and complete column t of R.
 
@@ -141,7 +126,7 @@ def _orthonormalize(Qt, R, norms, t, count):
             q[i] /= rho
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def orthogonalize(Qt, R, norms, t):
     """Orthonormalise row t of Qt against the rows before it, and fill column t of R.
 
@@ -152,7 +137,7 @@ def orthogonalize(Qt, R, norms, t):
     _orthonormalize(Qt, R, norms, t, t)
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise the rows t..t+p of Qt, which are already orthogonal to the rows 0..t.
 
@@ -168,7 +153,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
     return p
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def delete(Qt, R, t, j):
     """Remove column j from a QR factorisation with t columns, in place.
 
@@ -215,7 +200,7 @@ def solve_transpose(R, b):
     return z
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def solve_prefixes(R, z, position, path):
     """Write the solutions of R[:i, :i]·b = z[:i], i = 1, …, t, to rows of `path`, for a triangle R (t, t).
 
@@ -225,17 +210,14 @@ def solve_prefixes(R, z, position, path):
     b = np.empty_like(z)
     for i in range(z.size):
         for l in range(i, -1, -1):
-            total, row, rest = z[l], R[l, l + 1 : i + 1], b[l + 1 : i + 1]
-            for s in range(rest.size):
-                total -= row[s] * rest[s]
-            b[l] = total / R[l, l]
+            b[l] = (z[l] - dot(R[l, l + 1 : i + 1], b[l + 1 : i + 1])) / R[l, l]
         stop = position[i + 1] if i + 1 < z.size else len(path)
         for j in range(position[i], stop):
             for l in range(i + 1):
                 path[j, position[l]] = b[l]
 
 
-@inner(**VECTORIZED)
+@inner()
 def extend_inverse(V, column, t, inverse):
     """Compute the column t of R⁻¹, and write it to the row V[t]; return ‖V[t]‖².
 
@@ -249,36 +231,33 @@ def extend_inverse(V, column, t, inverse):
     for s in range(t):
         for i in range(s + 1):
             row[i] -= column[s] * V[s, i]
-    square = 0.0
     for s in range(t):
         row[s] *= inverse
     row[t] = inverse
-    for s in range(t + 1):
-        square += row[s] * row[s]
-    return square
+    return dot(row[: t + 1], row[: t + 1])
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def asymmetry(C):
     """Return ½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle of C.
 
     The two numbers are not finite if an entry of C is not finite. C is read once, by tiles that fit into the
     cache.
     """
-    d = C.shape[0]
+    d, gaps = C.shape[0], np.empty(_TILE)
     apart = size = 0.0
     for a in range(0, d, _TILE):
         for b in range(0, a + 1, _TILE):
             for i in range(a, min(a + _TILE, d)):
-                for j in range(b, min(b + _TILE, i + 1)):
-                    lower = C[i, j]
-                    gap = lower - C[j, i]
-                    apart += gap * gap
-                    size += lower * lower
+                row = C[i, b : min(b + _TILE, i + 1)]
+                for j in range(row.size):
+                    gaps[j] = row[j] - C[b + j, i]
+                apart += dot(gaps[: row.size], gaps[: row.size])
+                size += dot(row, row)
     return apart, size
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def extend(rows, t, column, j, delta, pivots):
     """Add index j to S in a pivoted Cholesky factorisation LLᵀ = δI + C_S: compute row t of L⁻¹C_S·.
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import copy, dot
+from sparselin._kernels.linear_algebra import copy
+from sparselin._kernels.primitives import dot
 from sparselin._kernels.products import moments_by_rows
 from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
 
@@ -29,7 +30,7 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     )
     bounds = None
     if by_length is not None:
-        bounds = SquareBounds(norms**2, norms**2)
+        bounds = SquareBounds(norms * norms, norms * norms)
         for j in range(d):
             chosen.out[j] = norms[j] == 0
     for t in range(forced.size + 1):

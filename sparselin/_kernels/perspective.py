@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import copy, dot, insert, subtract
+from sparselin._kernels.linear_algebra import copy, insert, subtract
+from sparselin._kernels.primitives import dot
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -115,7 +116,8 @@ def bound(data, state, m, w, c, H):
 def _slope(D, limit, v, L, z):
     """Return s(z) ≥ 0: the derivative of min_β (L/2)(β − v)² + Dβ²/(2z) by z, negated; 0 ≤ β ≤ limit·z."""
     if L * v <= limit * (L * z + D):
-        return D / 2 * (L * v / (L * z + D)) ** 2 if D > 0 else 0.0
+        beta = L * v / (L * z + D) if D > 0 else 0.0
+        return D / 2 * beta * beta
     return limit * (L * (v - limit * z) - D * limit / 2)
 
 
@@ -264,7 +266,7 @@ def _round(w):
     for j in range(w.size):
         largest = max(largest, abs(w[j]))
     if largest > 0:
-        unit = 2.0 ** math.floor(math.log2(largest)) / _DIGITS
+        unit = math.ldexp(1.0, math.frexp(largest)[1] - 1) / _DIGITS
         for j in range(w.size):
             w[j] = round(w[j] / unit) * unit
 
@@ -329,7 +331,7 @@ def _is_solved(data, state, w, z, c, best, target):
     for g in range(len(state)):
         for j in range(data.first[g], data.first[g + 1]):
             if w[j] != 0:
-                value += data.D[j] * w[j] ** 2 / (2 * z[g]) - w[j] * (data.b[j] + c[j]) / 2
+                value += data.D[j] * w[j] * w[j] / (2 * z[g]) - w[j] * (data.b[j] + c[j]) / 2
     return value - best < _CLOSE * (target - value) or value - best < 1e-9 * data.half
 
 

@@ -1,18 +1,23 @@
 """Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns.
 
+`by_rows` and `by_columns` are only for large X, and run compiled there: their compiled sums are in no stated
+order, and differ by their rounding errors from processor to processor, as products by BLAS do.
+
 The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import kernel
+from sparselin._kernels.primitives import dot
 
 _IN_CACHE = 10**6  # entries
 _SUMS_WIDTH = 8192  # columns per strip of the moments: their sums fit into the second-level cache
 _WIDTH = 4096  # columns per strip: rows long enough to stream, short enough for the second-level cache
+_LARGE = {"fastmath": {"reassoc", "contract"}}
 
 
-@kernel(**VECTORIZED)
+@kernel(**_LARGE)
 def by_rows(X, V, Z, start, stop):
     """Compute the columns start..stop of Z = VX (p, d) for X (n, d) in C order.
 
@@ -52,7 +57,7 @@ def by_rows(X, V, Z, start, stop):
                     upper[j] += share * row[j]
 
 
-@kernel(**VECTORIZED)
+@kernel(**_LARGE)
 def by_columns(Xt, V, Z, start, stop):
     """Compute the columns start..stop of Z = VX for X in Fortran order, given as Xt (d, n).
 
@@ -127,7 +132,7 @@ def gather_by_columns(Xt, J, scale, out, rows, start, stop):
             target[i] = source[i] * factor
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def moments_by_rows(X, root, t, centres, squares, products, start, stop):
     """Compute ‖z_j‖² and ⟨t, z_j⟩ for the columns start..stop of X (n, d), four rows at a time.
 
@@ -155,17 +160,17 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
                 product[j] += t[i] * z
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
-    """Compute the results of `moments_by_rows` from Xt = Xᵀ (d, n), two columns at a time."""
-    for j in range(start, stop, 2):
-        k = min(j + 1, stop - 1)  # the last column may be read twice
-        a, b, ca, cb = Xt[j], Xt[k], centres[j], centres[k]
-        sa = sb = pa = pb = 0.0
-        for i in range(a.size):
-            u, v = root[i] * np.float64(a[i]) - t[i] * ca, root[i] * np.float64(b[i]) - t[i] * cb
-            sa += u * u
-            sb += v * v
-            pa += t[i] * u
-            pb += t[i] * v
-        squares[j], squares[k], products[j], products[k] = sa, sb, pa, pb
+    """Compute the results of `moments_by_rows` from Xt = Xᵀ (d, n)."""
+    z, plain = np.empty(t.size), True
+    for i in range(t.size):
+        plain &= root[i] == 1
+    for j in range(start, stop):
+        x, centre = Xt[j], centres[j]
+        if plain and centre == 0:  # then z = x
+            squares[j], products[j] = dot(x, x), dot(t, x)
+            continue
+        for i in range(z.size):
+            z[i] = root[i] * np.float64(x[i]) - t[i] * centre
+        squares[j], products[j] = dot(z, z), dot(t, z)

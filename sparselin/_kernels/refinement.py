@@ -9,7 +9,7 @@ every operation is rounded as written. So the compiler may neither reorder sums 
 import numpy as np
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.fused import multiply_add
+from sparselin._kernels.primitives import multiply_add
 
 
 @inner(inline="always")

@@ -6,14 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot, inverse_column_norm, orthogonalize, project, subtract
+from sparselin._kernels import ONCE, inner, kernel
+from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project, subtract
+from sparselin._kernels.primitives import dot
 
 LARGEST = 32767
 _GUESS = 6  # in most columns no entry is larger than this many root mean squares
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
 _TILE = 32  # the columns of X in Fortran order at a time, whose entries fill a cache line of the copy
-_FINITE = {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
+_FINITE = {"fastmath": {"nnan", "nsz"}}
 _MOST = 64  # the most columns compared in float64
 
 
@@ -41,7 +42,7 @@ def _round(x, inverse, out, tops):
         out[j] = np.int16(np.int32(value + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
-@inner(**VECTORIZED)
+@inner()
 def _copy(X, by_rows, copy, unit, start, stop):
     """Fill the columns start..stop of the 16-bit copy (n, d) of a design.
 
@@ -77,6 +78,7 @@ def _copy(X, by_rows, copy, unit, start, stop):
                 break
 
 
+# Products may be contracted (FMA): z only excludes columns from the comparison in float64.
 @inner(fastmath={"contract"})
 def _products(copy, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy (n, d).
@@ -152,13 +154,13 @@ def _fill(screen, start, stop):
         screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
     _fill(screen, start, stop)
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def products(copy, x, z, start, stop):
     """Run `_products` in one of several threads."""
     _products(copy, x, z, start, stop)
@@ -330,17 +332,18 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
         _products(screen.copy, x, z, 0, z.size)
         for j in range(z.size):
             product, error = screen.unit[j] * abs(z[j]), screen.error[j]
-            squares.least[j] -= (product + error) ** 2
-            squares.most[j] = max(squares.most[j] - max(product - error, 0.0) ** 2, 0.0)
+            low, high = max(product - error, 0.0), product + error
+            squares.least[j] -= high * high
+            squares.most[j] = max(squares.most[j] - low * low, 0.0)
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def certain_pick(screen, z, chosen, t, levels):
     """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
     return _search(screen, z, chosen, None, t, levels)
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def extend(screen, chosen, squares, t, seen, levels, picks, steps):
     """Add picks to t selected columns while they are certain, at most picks.size.
 

@@ -15,24 +15,23 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.primitives import dot
 
 _EPS = 2.0**-52
 
 
-@inner(**VECTORIZED)
-def _secular(shifted, weight, p, tau):
+@inner()
+def _secular(shifted, weight, p, tau, work):
     """Return φ(μ) = 1 + Σ_j u_j²/(D_j − μ) and φ′ at τ = μ − D_o, where `weight` holds u_j².
 
-    shifted : the poles D_j relative to the origin D_o.
+    shifted : the poles D_j relative to the origin D_o. work : (2, p), overwritten.
     """
-    value, slope = 1.0, 0.0
+    inverse, terms = work[0, :p], work[1, :p]
     for j in range(p):
-        inverse = 1.0 / (shifted[j] - tau)
-        term = weight[j] * inverse
-        value += term
-        slope += term * inverse
-    return value, slope
+        inverse[j] = 1.0 / (shifted[j] - tau)
+        terms[j] = weight[j] * inverse[j]
+    return 1.0 + dot(weight[:p], inverse), dot(terms, inverse)
 
 
 @inner()
@@ -55,14 +54,14 @@ def _model_root(left, right, value, slope, weight, at_left):
 
 
 @inner()
-def _zero(D, shifted, weight, p, i, total):
-    """Return the eigenvalue μ_i of diag(D) + uuᵀ, where u_j² = weight_j; `shifted` (p,) is workspace."""
-    last = i == p - 1
+def _zero(D, weight, p, i, total, work):
+    """Return the eigenvalue μ_i of diag(D) + uuᵀ, where u_j² = weight_j; `work` (3, p) is workspace."""
+    last, shifted = i == p - 1, work[2]
     gap = total if last else D[i + 1] - D[i]
     half = 0.5 * gap
     for j in range(p):
         shifted[j] = D[j] - D[i]
-    value, slope = _secular(shifted, weight, p, half)
+    value, slope = _secular(shifted, weight, p, half, work)
     at_left = last or value >= 0
     origin, tau = (i, half) if at_left else (i + 1, -half)
     if value >= 0:
@@ -87,7 +86,7 @@ def _zero(D, shifted, weight, p, i, total):
         tau = new
         if done:
             break
-        value, slope = _secular(shifted, weight, p, tau)
+        value, slope = _secular(shifted, weight, p, tau, work)
         if value < 0:
             low = tau
         else:
@@ -103,7 +102,7 @@ def spectrum(D, squares, mu):
     case a rotation of these two coordinates makes u_j = 0.
     """
     t = D.size
-    pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)
+    pole, weight, work = np.empty(t), np.empty(t), np.empty((3, t))
     p, found = 0, 0
     total = 0.0
     for j in range(t):
@@ -120,7 +119,7 @@ def spectrum(D, squares, mu):
             total += squares[j]
             p += 1
     for i in range(p):
-        mu[found + i] = _zero(pole, shifted, weight, p, i, total)
+        mu[found + i] = _zero(pole, weight, p, i, total, work)
 
 
 @kernel()

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import kernel
 from sparselin._kernels.homotopy import solve
-from sparselin._kernels.linear_algebra import copy, dot, is_among, subtract
+from sparselin._kernels.linear_algebra import copy, is_among, subtract
+from sparselin._kernels.primitives import dot
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def finish(columns, place, rows, y, beta, r):
     """Compute the solution `beta` (M,) at the end of a run, and its residual r = y − Xβ (n,).
 
@@ -39,7 +40,7 @@ def finish(columns, place, rows, y, beta, r):
     return size if kept else 0.0
 
 
-@kernel(**VECTORIZED)
+@kernel()
 def summary(coef, columns, lams, c, S, total):
     """Return the p columns with a nonzero coefficient at one of m knots, β on them (m, p), and R² (m,) there.
 

@@ -61,7 +61,7 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
         mean = _sum(u) / m
         for j in range(m):
             w[row, j] = u[j] - mean
-            s[j] = w[row, j] ** 2
+            s[j] = w[row, j] * w[row, j]
         value[row] = P + _sum(s)
     return -1
 

@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.linear_algebra import copy, insert
+from sparselin._kernels.primitives import eigen, least_eigenvalue
 
 # Pivots and sums must exceed this, which is the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
@@ -72,7 +73,7 @@ def _best_addition(C, S, size, used, limit):
 
     x is −1 if no λ_min(C_{S + x}) is below `limit`.
     """
-    values, vectors = np.linalg.eigh(submatrix(C, S, size))
+    values, vectors = eigen(submatrix(C, S, size))
     best = -1
     for x in range(len(C)):
         if not used[x]:
@@ -94,7 +95,7 @@ def incumbent(C, k, fixed, support, rounds):
     for size in range(fixed, k):
         x = _best_addition(C, support, size, used, np.inf)[0] if size > 0 else _first(C)
         support[size], used[x] = x, True
-    value = np.linalg.eigvalsh(submatrix(C, support, k))[0]
+    value = least_eigenvalue(submatrix(C, support, k))
     rest = np.empty(k, np.int64)
     for _ in range(rounds if 1 < k < len(C) else 0):
         before = value
@@ -107,7 +108,7 @@ def incumbent(C, k, fixed, support, rounds):
                 used[support[a]] = False
                 used[x] = True
                 support[a] = x
-                value = np.linalg.eigvalsh(submatrix(C, support, k))[0]
+                value = least_eigenvalue(submatrix(C, support, k))
         if value >= before:
             break
     return value
@@ -184,7 +185,10 @@ def _not_dominant(T, m, left, bad):
             size = abs(T[a, b])
             if b != a and size > top[-1]:
                 insert(top, size)
-        bad[a] = not top.sum() < 1 - _MARGIN
+        total = 0.0
+        for b in range(left - 1):
+            total += top[b]
+        bad[a] = not total < 1 - _MARGIN
         count += bad[a]
     return count
 
@@ -221,7 +225,7 @@ def _branches(W, m, left, order):
     return count
 
 
-@inner(**VECTORIZED)
+@inner()
 def _eliminate(V, p, m, W, left):
     """Fill W with the Schur complement of entry V_pp on the m candidates after p.
 
@@ -289,7 +293,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
         a, b = _violation(W[t], m, left, t < fixed)
         while a >= 0:
             found = _members(index, branch, t, a, b)
-            lower = np.linalg.eigvalsh(submatrix(C, found, len(found)))[0]
+            lower = least_eigenvalue(submatrix(C, found, len(found)))
             if not lower < value:
                 return value, False, nodes
             value = lower

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span, span
 from sparselin._kernels.linear_algebra import copy, copy_rows, insert
+from sparselin._kernels.primitives import dot
 
 # A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
@@ -52,7 +53,7 @@ class Best(NamedTuple):
     added: NDArray[np.intp]
 
 
-@inner(**VECTORIZED, forceinline=True)
+@inner(forceinline=True)
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off z, the first n entries of `row`, and write them into `out`.
 
@@ -67,23 +68,16 @@ def _project(V, row, square, t, q, f, out):
     for i in range(n):
         f[i] = row[i] / square
     for a in range(len(V)):
-        dot = 0.0
-        for i in range(n):
-            dot += V[a, i] * f[i]
+        share = dot(V[a, :n], f)
         for i in range(q.size):
-            out[a, i] = V[a, i] - dot * q[i]
+            out[a, i] = V[a, i] - share * q[i]
 
 
-@inner(**VECTORIZED)
+@inner()
 def _dots(v, r, n):
     """Return ‖z‖², the squared size s² and ⟨z, r⟩ for a row v; z and r are the first n entries of v and r."""
-    square, product, size = 0.0, 0.0, 1.0
-    for i in range(n):
-        square += v[i] * v[i]
-        product += v[i] * r[i]
-    for i in range(n, v.size):
-        size += v[i] * v[i]
-    return square, size, product
+    z = v[:n]
+    return dot(z, z), 1.0 + dot(v[n:], v[n:]), dot(z, r[:n])
 
 
 @inner()
@@ -105,8 +99,8 @@ def _error(square, size, rest, aim, unit):
     """
     ratio, n = size / square, unit.root * unit.root
     if unit.power == 2:
-        return 3 * unit.u**2 * (ratio * aim + rest * (ratio * ratio + n))
-    return 3 * unit.u**2 * (rest * (4 * ratio + n) + aim)
+        return 3 * unit.u * unit.u * (ratio * aim + rest * (ratio * ratio + n))
+    return 3 * unit.u * unit.u * (rest * (4 * ratio + n) + aim)
 
 
 @inner(**ONCE)
@@ -122,9 +116,9 @@ def _spectral(rows, facts, members, n, l):
     for i in range(a):
         total = facts[SQUARE, members[i]]
         for j in range(i):
-            total += rows[i, n + l + j] ** 2 * facts[SQUARE, members[j]]
+            total += rows[i, n + l + j] * rows[i, n + l + j] * facts[SQUARE, members[j]]
         trace += total / _dots(rows[i], rows[i], n)[0]
-        off += facts[DIRECTION, members[i]] ** 2
+        off += facts[DIRECTION, members[i]] * facts[DIRECTION, members[i]]
     half = a * (trace - a + 2)
     least = 2 * a / (half + math.sqrt(max(0.0, half * half - 4 * trace * a)))
     root = max(0.0, math.sqrt(max(0.0, least)) * (1 - 1e-12) - 2 * math.sqrt(off))
@@ -159,7 +153,10 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
         excess = ratio * c * c / square - gains[at[a]]
         if not excess <= top[-1]:
             insert(top, excess)
-    return top.sum() <= slack
+    total = 0.0
+    for s in range(left):
+        total += top[s]
+    return total <= slack
 
 
 @inner()
@@ -359,9 +356,10 @@ def residuals(data, L):
 
 @kernel()
 def correlations(data, L):
-    """Return the residual correlation matrix of the columns outside the span of L, and a bound on its errors.
+    """Return H, the columns outside the span of L, projected off L and scaled to unit length, and an error.
 
-    The bound is infinite if rounding leaves undecided whether a column is in the span.
+    The error bounds the errors of the residual correlations HHᵀ. It is infinite if rounding leaves undecided
+    whether a column is in the span.
     """
     (V, index, facts), open_, _ = residuals(data, L)
     error, unit = np.inf if open_ else 0.0, data.exact.unit
@@ -369,7 +367,7 @@ def correlations(data, L):
     for a, x in enumerate(index):
         error = max(error, facts[DIRECTION, x] + unit.u * unit.root)
         H[a] = V[a, : data.n] / math.sqrt(facts[SQUARE, x])
-    return H @ H.T, error
+    return H, error
 
 
 @inner()

@@ -18,7 +18,7 @@ A set is reported if L_j·f > −48W.
 
 import numpy as np
 
-from sparselin._kernels import ONCE, VECTORIZED, inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 
 # The bound on the error of L_j·f in units of W. A pair with L_j ≤ NEAR·BOUND·W is left out.
 BOUND, NEAR = 48.0, 1000.0
@@ -62,7 +62,8 @@ def triples(T, P, c, w, starts, need, out):
             for r in range(last + 1 - j):
                 for l in range(max(0, j0 + j + r + 1 - l0), width if hits > 0 else min(low, width)):
                     near = NEAR * BOUND * (w[j0 + j + r] + w[l0 + l])
-                    if i > 0 and (L[l] <= NEAR * BOUND * (w[i] + w[l0 + l]) or 1 - T[j + r, l] ** 2 <= near):
+                    height = 1 - T[j + r, l] * T[j + r, l]
+                    if i > 0 and (L[l] <= NEAR * BOUND * (w[i] + w[l0 + l]) or height <= near):
                         continue
                     product, share, cross, rise, level = terms[r]
                     level *= (w[i] + w[j0 + j + r] + w[l0 + l]) / (w[i] + w[j0 + j + r] + worst)
@@ -85,7 +86,7 @@ def _fill(terms, i, j, g, c, w, need, worst):
     return counts
 
 
-@inner(**VECTORIZED)
+@inner()
 def _count(t0, t1, t2, t3, g, a, squares, L, terms):
     """Return the number of columns l ≥ low for which a pair of one of four columns j and l is reported."""
     hits = 0

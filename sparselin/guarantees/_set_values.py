@@ -189,7 +189,7 @@ class SetValues:
             square = float(rest @ rest)
             return square, self._square_error(square, size)
         order = np.arange(len(F))
-        y: Any = rest
+        y: Any = np.ascontiguousarray(rest)
         rows: Any = np.ascontiguousarray((A / np.linalg.norm(A, axis=0)).T)
         test = DependenceTest(self.unit, order, np.full(len(F), np.inf), 0.0)
         own = np.append(np.ones(len(F)), size)

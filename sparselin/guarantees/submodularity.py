@@ -264,7 +264,8 @@ def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     if 2 ** len(U) > _MOST_BASES or k == 1:
         return 0.0 if k > 1 else 1.0
     for L in _subsets(U):
-        H, off = kernels.correlations(data, L)
+        rows, off = kernels.correlations(data, L)
+        H = rows @ rows.T
         size = min(k, len(H))
         error = max(error, 3 * (2 * off + data.exact.unit.u * len(H)) * size)
         if error == math.inf:

@@ -1,0 +1,62 @@
+"""The functions of kernels that are written twice: here for the interpreter, and in `compiled_primitives`.
+
+Both forms of a function give the same bits. A sum in lanes has LANES = 16 partial sums. Entry i, below the
+last multiple of 16, is added to the partial sum i mod 16. Let r be the number of entries that are left. Then,
+for w = 8, 4, 2 and 1, the two halves of the partial sums are added, so that w of them remain, and the next w
+entries are added to them if r has w in its binary form.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+LANES = 16
+
+
+def multiply_add(a, b, c):
+    """Return a·b + c, rounded once, by exact fractions; Python has such a function only from version 3.13 on.
+
+    A sum or product that is not finite is left to floats.
+    """
+    if not math.isfinite(a * b + c):
+        return a * b + c
+    return float(Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)))
+
+
+def dot(a, b):
+    """Return ⟨a, b⟩ for arrays without gaps in memory, summed in float64, in lanes."""
+    return _sum_in_lanes(np.multiply(a, b, dtype=np.float64))
+
+
+def narrow_dot(a, b):
+    """Return ⟨a, b⟩ as `dot` does, but for arrays in float32 and summed in float32."""
+    return _sum_in_lanes(a * b)
+
+
+def _sum_in_lanes(terms):
+    """Return the sum of the terms in lanes."""
+    width, start = LANES, terms.size - terms.size % LANES
+    sums = np.add.reduce(terms[:start].reshape(-1, LANES), axis=0)
+    while width > 1:
+        width //= 2
+        sums = sums[:width] + sums[width:]
+        if terms.size & width:
+            sums += terms[start : start + width]
+            start += width
+    return sums[0] + 0  # −0 becomes 0, with which compiled sums begin
+
+
+def eigen(A):
+    """Return the eigenvalues, increasing, and the eigenvectors of a symmetric matrix, by LAPACK's syevd."""
+    from scipy.linalg.lapack import dsyevd
+
+    values, vectors, _ = dsyevd(A, compute_v=1, lower=1)
+    return values, vectors
+
+
+def least_eigenvalue(A):
+    """Return the least eigenvalue of a symmetric matrix, by LAPACK's syevd."""
+    from scipy.linalg.lapack import dsyevd
+
+    return dsyevd(A, compute_v=0, lower=1)[0][0]
