@@ -24,11 +24,11 @@ def _sum_in_lanes(typing: Any, a: Any, b: Any, zero: Any) -> Any:
     """Return the sum of a_i·b_i, in lanes of the type of `zero`.
 
     The additions are of vectors. The compiler may not make them of a sum that is written in Python, because
-    their order is another one.
+    their order is another one. The vectors have 256 bits: wider ones would slow down the processor.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        scalar = context.get_value_type(zero)
+        scalar, most = context.get_value_type(zero), 256 // zero.bitwidth
         arrays = [context.make_array(kind)(context, builder, x) for kind, x in ((a, args[0]), (b, args[1]))]
         (size,) = cgutils.unpack_tuple(builder, arrays[0].shape)
 
@@ -45,26 +45,37 @@ def _sum_in_lanes(typing: Any, a: Any, b: Any, zero: Any) -> Any:
                 vectors.append(vector if entries == lanes else builder.fpext(vector, lanes))
             return builder.fmul(*vectors)
 
-        def half(sums: Any, width: int, start: int) -> Any:
-            places = list(range(start, start + width))
-            return builder.shuffle_vector(
-                sums, sums, ir.Constant(ir.VectorType(ir.IntType(32), width), places)
-            )
+        def add_products(sums: list[Any], start: Any) -> None:
+            for s, sum_ in enumerate(sums):
+                width = sum_.type.pointee.count
+                terms = products(builder.add(start, number(s * width)), width)
+                builder.store(builder.fadd(builder.load(sum_), terms), sum_)
 
+        def half(vector: Any, start: int) -> Any:
+            width = vector.type.count // 2
+            places = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(start, start + width)))
+            return builder.shuffle_vector(vector, vector, places)
+
+        def variable(value: Any) -> Any:
+            return cgutils.alloca_once_value(builder, value)
+
+        nothing = ir.Constant(ir.VectorType(scalar, most), [0.0] * most)
+        sums = [variable(nothing) for _ in range(LANES // most)]
         last = builder.sub(size, builder.and_(size, number(LANES - 1)))
-        total = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(scalar, LANES), [0.0] * LANES))
         with cgutils.for_range_slice(builder, number(0), last, number(LANES), size.type) as (i, _):
-            builder.store(builder.fadd(builder.load(total), products(i, LANES)), total)
-        sums, width = builder.load(total), LANES
+            add_products(sums, i)
+        width = LANES
         while width > 1:
             width //= 2
-            sums = builder.fadd(half(sums, width, 0), half(sums, width, width))
-            total = cgutils.alloca_once_value(builder, sums)
-            start = builder.sub(size, builder.and_(size, number(2 * width - 1)))
+            values = [builder.load(sum_) for sum_ in sums]
+            if len(values) > 1:
+                pairs = zip(values[: len(values) // 2], values[len(values) // 2 :], strict=True)
+            else:
+                pairs = [(half(values[0], 0), half(values[0], width))]
+            sums = [variable(builder.fadd(*pair)) for pair in pairs]
             with builder.if_then(builder.icmp_unsigned("!=", builder.and_(size, number(width)), number(0))):
-                builder.store(builder.fadd(sums, products(start, width)), total)
-            sums = builder.load(total)
-        return builder.extract_element(sums, ir.Constant(ir.IntType(32), 0))
+                add_products(sums, builder.sub(size, builder.and_(size, number(2 * width - 1))))
+        return builder.extract_element(builder.load(sums[0]), ir.Constant(ir.IntType(32), 0))
 
     for array in (a, b):
         if not (isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"):

@@ -234,7 +234,10 @@ def extend_inverse(V, column, t, inverse):
     for s in range(t):
         row[s] *= inverse
     row[t] = inverse
-    return dot(row[: t + 1], row[: t + 1])
+    square = 0.0
+    for s in range(t + 1):
+        square += row[s] * row[s]
+    return square
 
 
 @kernel()

@@ -8,7 +8,7 @@ The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed 
 
 import numpy as np
 
-from sparselin._kernels import kernel
+from sparselin._kernels import inner, kernel
 from sparselin._kernels.primitives import dot
 
 _IN_CACHE = 10**6  # entries
@@ -138,7 +138,7 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
 
     z_ij = root_i·X_ij − t_i·centre_j. The sums are computed in float64, also for X in float32.
     """
-    n = X.shape[0]
+    n, plain = X.shape[0], _are_all(root, 1.0) and _are_all(centres[start:stop], 0.0)
     for left in range(start, stop, _SUMS_WIDTH):
         right = min(left + _SUMS_WIDTH, stop)
         square, product, centre = squares[left:right], products[left:right], centres[left:right]
@@ -147,6 +147,12 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
             ra, rb, rc, re = root[i], root[i + 1], root[i + 2], root[i + 3]
             ta, tb, tc, te = t[i], t[i + 1], t[i + 2], t[i + 3]
+            if plain:
+                for j in range(right - left):
+                    za, zb, zc, ze = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
+                    square[j] += (za * za + zb * zb) + (zc * zc + ze * ze)
+                    product[j] += (ta * za + tb * zb) + (tc * zc + te * ze)
+                continue
             for j in range(right - left):
                 za, zb = ra * np.float64(a[j]) - ta * centre[j], rb * np.float64(b[j]) - tb * centre[j]
                 zc, ze = rc * np.float64(c[j]) - tc * centre[j], re * np.float64(e[j]) - te * centre[j]
@@ -163,9 +169,7 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
 @kernel()
 def moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
     """Compute the results of `moments_by_rows` from Xt = Xᵀ (d, n)."""
-    z, plain = np.empty(t.size), True
-    for i in range(t.size):
-        plain &= root[i] == 1
+    z, plain = np.empty(t.size), _are_all(root, 1.0)
     for j in range(start, stop):
         x, centre = Xt[j], centres[j]
         if plain and centre == 0:  # then z = x
@@ -174,3 +178,12 @@ def moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
         for i in range(z.size):
             z[i] = root[i] * np.float64(x[i]) - t[i] * centre
         squares[j], products[j] = dot(z, z), dot(t, z)
+
+
+@inner()
+def _are_all(values, value):
+    """Return whether all entries of `values` are equal to `value`."""
+    for x in values:  # noqa: SIM110
+        if x != value:
+            return False
+    return True
