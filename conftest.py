@@ -1,7 +1,7 @@
 """The Hypothesis profiles of `tests/` and `proofs_checks/`, which are deterministic by default.
 
-With HYPOTHESIS_PROFILE=thorough there are many more examples. There is no deadline, because the first call of
-a kernel compiles it.
+With HYPOTHESIS_PROFILE=thorough there are many more examples. There is no deadline, because a call may
+compile a kernel. Kernels run compiled, unless a test says otherwise.
 """
 
 import importlib.util
@@ -27,6 +27,7 @@ if importlib.util.find_spec("pysindy") is None:
 if importlib.util.find_spec("chaospy") is None:
     collect_ignore_glob += ["docs/guide/chaos.md"]
 
+os.environ.setdefault("SPARSELIN_COMPILE", "always")
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}
 settings.register_profile("ci", derandomize=True, max_examples=40, **common)

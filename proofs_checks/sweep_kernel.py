@@ -24,9 +24,9 @@ import numpy as np
 
 from sparselin._kernels import inner, kernel
 from sparselin._kernels.descent import combine
-from sparselin._kernels.linear_algebra import extend_inverse, is_among, project, subtract
+from sparselin._kernels.linear_algebra import extend_inverse, project
 from sparselin._kernels.many import select
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import dot, is_among, subtract
 from sparselin._kernels.screen import Levels
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)

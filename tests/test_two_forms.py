@@ -5,11 +5,15 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
+from bits import bits
 
+import sparselin as sl
 from sparselin import _kernels
+from sparselin._kernels.primitives import dot, narrow_dot
 
 
-def test_a_kernel_computes_in_the_types_of_compiled_code(monkeypatch):
+def test_a_kernel_computes_in_the_types_of_compiled_code():
     """Constants are float64, so the sum of products of float32 is; and 1/0 is inf."""
 
     @_kernels.kernel()
@@ -20,18 +24,137 @@ def test_a_kernel_computes_in_the_types_of_compiled_code(monkeypatch):
         return total, 1.0 / count
 
     x = np.random.default_rng(0).standard_normal(99).astype(np.float32)
-    compiled = mean(x)
-    monkeypatch.setattr(_kernels, "compiles", lambda: False)
-    interpreted = mean(x)
+    with _kernels.use("always"):
+        compiled = mean(x)
+    with _kernels.use("never"):
+        interpreted = mean(x)
     assert compiled == interpreted
     assert interpreted[0].dtype == np.float64
     assert interpreted[1] == np.inf
 
 
 def test_a_kernel_for_kernels_may_be_called_from_python():
-    from sparselin._kernels.linear_algebra import is_among
+    from sparselin._kernels.linear_algebra import copy_rows
 
-    assert is_among(2, np.arange(4), 3)
+    A = np.empty((2, 3))
+    copy_rows(np.ones((2, 3)), A)
+    assert np.array_equal(A, np.ones((2, 3)))
+
+
+def wide(a, b):
+    return dot(a, b)
+
+
+def narrow(a, b):
+    return narrow_dot(a, b)
+
+
+@pytest.mark.parametrize(("function", "kind"), [(wide, np.float64), (wide, np.float32), (narrow, np.float32)])
+def test_sums_in_lanes_have_the_same_bits(function, kind):
+    """The sizes are those of all ways in which lanes are folded; zeros may be −0."""
+    product = _kernels.kernel()(function)
+    rng = np.random.default_rng(0)
+    for n in (*range(70), 1000, 3333):
+        a, b = rng.standard_normal((2, n)).astype(kind)
+        for x in (a, 0 * a, 1e30 * a):
+            results = []
+            for form in ("always", "never"):
+                with _kernels.use(form):
+                    results.append(np.float64(product(x, b)).tobytes())
+            assert results[0] == results[1], n
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (40, 80), (100, 30)])
+def test_larger_data_give_the_same_bits(shape):
+    """The designs of `test_methods.py` are smaller than lanes."""
+    rng = np.random.default_rng(shape)
+    X = rng.standard_normal(shape)
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(shape[0])
+    for A in (X, np.asfortranarray(X), X.astype(np.float32)):
+        calls = (
+            lambda A=A: sl.omp(A, y.astype(A.dtype), 5, intercept=True, standardize=True),
+            lambda A=A: sl.ols(A, y.astype(A.dtype), 5),
+            lambda A=A: sl.lasso_path(A, y.astype(A.dtype), max_steps=20),
+            lambda A=A: sl.sequential_lasso(A, y.astype(A.dtype), 4),
+            lambda A=A: sl.best_subset(A, y.astype(A.dtype), 2),
+            lambda A=A: sl.batch_omp(A, np.column_stack([y, -2 * y]).astype(A.dtype), 4),
+        )
+        for call in calls:
+            results = []
+            for form in ("always", "never"):
+                with _kernels.use(form):
+                    results.append(bits(call()))
+            assert results[0] == results[1]
+
+
+# The budget
+
+
+@_kernels.inner()
+def add_numbers(x, count):
+    for i in range(count):
+        x[i % x.size] += 1.0 + i
+
+
+def numbers_added(pair, count):
+    add_numbers(pair[0], count)
+    return pair[1][0]
+
+
+@pytest.fixture
+def added():
+    """A kernel that changes an array in each step; its other array is read-only."""
+    return _kernels.kernel()(numbers_added)
+
+
+def pair_of(size):
+    fixed = np.ones(3)
+    fixed.flags.writeable = False
+    return np.zeros(size), fixed
+
+
+def test_a_kernel_is_compiled_when_its_budget_is_spent(added):
+    budget = _kernels.BUDGET * added.price
+    with _kernels.use("auto"):
+        added(pair_of(5), 10)
+        assert 0 < added.work < budget
+        assert not added.due
+        while not added.due:
+            added(pair_of(5), 10_000)
+    assert added.compiled.signatures
+    assert added.work >= budget
+
+
+def test_a_call_in_which_the_budget_is_spent_begins_again(added):
+    expected, found = pair_of(7), pair_of(7)
+    with _kernels.use("always"):
+        added(expected, _kernels.BUDGET * added.price)
+    added.due = False
+    with _kernels.use("auto"):
+        added(found, _kernels.BUDGET * added.price)
+    assert added.due
+    assert added.work > 0
+    assert np.array_equal(found[0], expected[0])
+
+
+def test_a_large_call_is_compiled_at_once(added):
+    with _kernels.use("auto"):
+        added(pair_of(_kernels.LARGE), 1)
+    assert added.due
+    assert added.work == 0
+
+
+def test_a_loop_that_ends_early_counts_what_it_did():
+    @_kernels.kernel()
+    def first(x):
+        for i in range(10**9):
+            if x[i] > 0:
+                return i
+        return -1
+
+    with _kernels.use("auto"):
+        assert first(np.array([0.0, 0.0, 1.0])) == 2
+    assert not first.due
 
 
 EXAMPLE = """
@@ -53,16 +176,24 @@ def run(code, **environment):
 
 
 def test_nothing_needs_numba():
-    found = run(EXAMPLE)
+    found = run(EXAMPLE, SPARSELIN_COMPILE="auto")
     assert found.stdout == "[0, 2] agrees [0, 2]\n", found.stderr
+    assert found.stderr == ""
 
 
-def test_numba_is_imported_when_something_is_compiled():
+def test_a_large_problem_recommends_numba_once():
+    code = EXAMPLE.replace("(20, 8)", "(9000, 8)").replace("sl.verify(X, y, 2).verdict", "''")
+    found = run(code.replace("sl.best_subset(X, y, 2)", "sl.omp(X, y, 3)"), SPARSELIN_COMPILE="auto")
+    assert found.stderr.count("as fast with Numba") == 1, found.stderr
+    assert "omp would be" in found.stderr
+
+
+def test_a_small_problem_does_not_import_numba():
     code = "\nprint('numba' in sys.modules)"
-    found = run(EXAMPLE.replace('sys.modules["numba"] = None', "") + code, SPARSELIN_COMPILE="never")
+    found = run(EXAMPLE.replace('sys.modules["numba"] = None', "") + code, SPARSELIN_COMPILE="auto")
     assert found.stdout.endswith("False\n"), found.stderr
 
 
 def test_the_choice_of_form_is_checked():
     found = run("import sparselin as sl; sl.omp([[1.0], [2.0]], [1.0, 0.0], 1)", SPARSELIN_COMPILE="nver")
-    assert 'SPARSELIN_COMPILE must be "always" or "never"; got \'nver\'' in found.stderr
+    assert 'SPARSELIN_COMPILE must be "auto", "always" or "never"; got \'nver\'' in found.stderr

@@ -1,24 +1,48 @@
 """Kernels: functions of arrays, without validation, in two forms: interpreted, and compiled by Numba.
 
-The compiled form is made when it is first needed, and Numba is imported then. The module `compiler` makes it,
-and the module `cache` says where it is stored.
+Both forms give the same bits (the module `primitives` states the order of sums), except in kernels that have
+another option `fastmath`, whose comments say which numbers that concerns. So the choice of a form changes the
+time and not the result. The compiled form is made when it is first needed, and Numba is imported then. The
+module `compiler` makes it, and the module `cache` says where it is stored.
 
-SPARSELIN_COMPILE=never runs all kernels interpreted, also where Numba is not installed. Large problems then
-take some hundred times as long. As long as sums may be reassociated (`VECTORIZED`), the last bits of the two
-forms may differ.
+**When a kernel is compiled.** A kernel runs interpreted until this has cost as much as a share of its
+compilation. Work is counted, and time is not: the bytes of bytecode that loops over a `range` and primitives
+run. A compilation takes time in proportion to the bytecode of a kernel and of those that it calls. So the
+budget is a multiple of its length. Let b be the time in which the budget is spent, and p the time that it
+takes to have the compiled form. Then all calls together take at most 1 + max(b/p, p/b) times the least
+possible time. With the constants below, b is about a quarter of p if the kernel must be compiled; then the
+factor is 5. If the kernel is in a cache, b is larger than p; b is about a second for the kernels of `omp`.
+
+If the budget is spent in the middle of a call, the arrays that the call has changed are restored, and the
+compiled form begins again. A call with LARGE entries in its arrays is compiled at once.
+
+SPARSELIN_COMPILE=always compiles at the first call, and SPARSELIN_COMPILE=never runs all kernels interpreted.
+This is also done where Numba is not installed. Large problems then take some hundred times as long.
 """
 
+import contextlib
 import functools
 import importlib.util
+import itertools
 import math
+import opcode
 import os
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-_FORMS = ("always", "never")
+from sparselin._kernels import notice, primitives
+
+_CHOICES = ("auto", "always", "never")
+LARGE = 2**16  # entries
+# The budget, in units of the length of the bytecode. A byte takes about 0.45 ms to compile, and 7 ns to run.
+BUDGET = 16_000
+_PRIMITIVE = 300  # the work of a call of a primitive
+_RUN = 64  # steps
 
 
 class Kernel:
@@ -30,13 +54,44 @@ class Kernel:
         self.py_func = function
         self.options = options
         self.entry = entry
+        self.work = 0  # the units of work that were interpreted
+        self.due = False  # whether the budget is spent
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the function's results, by the form that is in use."""
-        if self.entry and compiles():
-            return self.compiled(*arguments)
+        if not self.entry or form() == "never":
+            return self._interpret(arguments)
+        if not self.due:
+            return self._run_within_budget(arguments)
+        return self.compiled(*arguments) if form() != "without Numba" else self._interpret(arguments)
+
+    def _interpret(self, arguments: tuple[Any, ...]) -> Any:
         with np.errstate(all="ignore"):
             return self.interpreted(*(_of_numpy(argument) for argument in arguments))
+
+    def _run_within_budget(self, arguments: tuple[Any, ...]) -> Any:
+        """Return the results of the interpreted form, or of the form in use later if the budget is spent."""
+        arrays = list(_arrays(arguments))
+        if form() != "always" and sum(array.size for array in arrays) < LARGE:
+            saved = [(array, array.copy()) for array in arrays if array.flags.writeable]
+            budget = _METER.left = BUDGET * self.price - self.work
+            try:
+                return self._interpret(arguments)
+            except _SpentError:
+                for array, copy in saved:
+                    array[...] = copy
+            finally:
+                self.work += budget - int(_METER.left)
+                _METER.left = math.inf
+        if form() == "without Numba":
+            notice.recommend_numba()
+        self.due = True
+        return self(*arguments)
+
+    @functools.cached_property
+    def price(self) -> int:
+        """The length of the bytecode of this kernel and of the kernels that it calls."""
+        return sum(len(kernel.py_func.__code__.co_code) for kernel in _reached(self, set()))
 
     @functools.cached_property
     def compiled(self) -> Any:
@@ -51,9 +106,11 @@ class Kernel:
 
         It computes as compiled code does. Its floating point constants are NumPy's: 0.0 + x is in float64 if
         x is in float32, and a division by zero gives inf or NaN. The module `math` is replaced by `_Math`.
+        Loops and primitives count their work.
         """
         code, space = self.py_func.__code__, dict(self.py_func.__globals__)
         copy = types.FunctionType(code.replace(co_consts=_of_numpy(code.co_consts)), space, code.co_name)
+        space["range"] = _counting_range(code)
         for name in code.co_names:
             value = space.get(name)
             if value is math:
@@ -62,6 +119,8 @@ class Kernel:
                 space[name] = value.interpreted
             elif isinstance(value, float):
                 space[name] = np.float64(value)
+            elif getattr(value, "__module__", "") == primitives.__name__:
+                space[name] = _counted(value)
         return copy
 
     @property
@@ -74,6 +133,76 @@ class Kernel:
         if name.startswith("__") or name in {"compiled", "interpreted"}:
             raise AttributeError(name)
         return getattr(self.compiled, name)
+
+
+def _reached(kernel: Kernel, known: set[Kernel]) -> set[Kernel]:
+    """Add a kernel, and the kernels that it calls, to the known ones."""
+    if kernel not in known:
+        known.add(kernel)
+        for name in kernel.py_func.__code__.co_names:
+            value = kernel.py_func.__globals__.get(name)
+            if isinstance(value, Kernel):
+                _reached(value, known)
+    return known
+
+
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """Iterate over the arrays in nested tuples."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _arrays(part)
+
+
+class _Meter(threading.local):
+    """The units of work that are left in the budget of the call that runs in this thread."""
+
+    left = math.inf
+
+
+class _SpentError(Exception):
+    """The budget is spent."""
+
+
+_METER = _Meter()
+
+
+def _spend(work: int) -> None:
+    _METER.left -= work
+    if _METER.left < 0:
+        raise _SpentError
+
+
+def _counting_range(code: types.CodeType) -> Callable[..., Iterable[int]]:
+    """Return a `range` that counts the work of its steps: for each the mean length of a loop in the code.
+
+    Steps are counted _RUN at a time, because a loop may end early.
+    """
+    length = len(code.co_code) // (1 + code.co_code[::2].count(opcode.opmap["FOR_ITER"]))
+
+    def steps_of(*bounds: int) -> Iterable[int]:
+        steps = range(*bounds)
+        if len(steps) > _RUN:
+            return itertools.chain.from_iterable(runs(steps))
+        _spend(length * len(steps))
+        return steps
+
+    def runs(steps: range) -> Iterator[range]:
+        for start in range(0, len(steps), _RUN):
+            run = steps[start : start + _RUN]
+            _spend(length * len(run))
+            yield run
+
+    return steps_of
+
+
+def _counted(primitive: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        _spend(_PRIMITIVE)
+        return primitive(*arguments)
+
+    return call
 
 
 def _of_numpy(value: Any) -> Any:
@@ -120,18 +249,39 @@ class _Math:
 
 
 @functools.cache
-def compiles() -> bool:
-    """Return whether kernels are compiled: unless SPARSELIN_COMPILE is "never", or Numba is not there.
-
-    Raises ValueError if SPARSELIN_COMPILE is neither "always" nor "never".
-    """
-    chosen = os.environ.get("SPARSELIN_COMPILE") or "always"
-    if chosen not in _FORMS:
+def _form_by_environment() -> str:
+    chosen = os.environ.get("SPARSELIN_COMPILE") or "auto"
+    if chosen not in _CHOICES:
         raise ValueError(
-            f'SPARSELIN_COMPILE must be "always" or "never"; got {chosen!r}. Correct or unset it.'
+            f'SPARSELIN_COMPILE must be "auto", "always" or "never"; got {chosen!r}. Correct or unset it.'
         )
-    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-    return chosen == "always" and not disabled and importlib.util.find_spec("numba") is not None
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "never"
+    if chosen != "never" and importlib.util.find_spec("numba") is None:
+        return "without Numba"
+    return chosen
+
+
+_in_use: str | None = None
+
+
+def form() -> str:
+    """Return which form is in use: "auto", "always" (compiled), "never" (interpreted), or "without Numba".
+
+    Raises ValueError if SPARSELIN_COMPILE is none of the first three.
+    """
+    return _in_use or _form_by_environment()
+
+
+@contextlib.contextmanager
+def use(other: str) -> Iterator[None]:
+    """Use another form inside a `with` block, in all threads."""
+    global _in_use
+    before, _in_use = _in_use, other
+    try:
+        yield
+    finally:
+        _in_use = before
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:

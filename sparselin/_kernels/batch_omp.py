@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import copy, extend_inverse, is_among, project, subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.linear_algebra import extend_inverse, project
+from sparselin._kernels.primitives import copy, dot, is_among, subtract
 
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]

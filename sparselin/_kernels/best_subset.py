@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span
-from sparselin._kernels.linear_algebra import copy, insert, project
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.linear_algebra import insert, project
+from sparselin._kernels.primitives import copy, dot
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]

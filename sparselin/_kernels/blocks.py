@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import subtract
-from sparselin._kernels.primitives import narrow_dot
+from sparselin._kernels.primitives import narrow_dot, subtract
 
 BLOCK = 256  # the entries that share a stored maximum; a multiple of every vector length
 STALE = -1

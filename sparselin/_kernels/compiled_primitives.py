@@ -101,8 +101,37 @@ def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> An
     return builder.extract_element(builder.load(sums[0]), ir.Constant(ir.IntType(32), 0))
 
 
+@overload(primitives.subtract)  # type: ignore[untyped-decorator]
+def _subtract(share, a, b):  # type: ignore[no-untyped-def]  # Numba compares the signatures of both functions
+    def subtract(share, a, b):  # type: ignore[no-untyped-def]
+        for i in range(b.size):
+            b[i] -= share * a[i]
+
+    return subtract
+
+
+@overload(primitives.copy)  # type: ignore[untyped-decorator]
+def _copy(a, b):  # type: ignore[no-untyped-def]
+    def copy(a, b):  # type: ignore[no-untyped-def]
+        for i in range(a.size):  # b[:] = a takes the compiler a second more, for its message about shapes
+            b[i] = a[i]
+
+    return copy
+
+
+@overload(primitives.is_among)  # type: ignore[untyped-decorator]
+def _is_among(j, chosen, t):  # type: ignore[no-untyped-def]
+    def is_among(j, chosen, t):  # type: ignore[no-untyped-def]
+        for s in range(t):  # noqa: SIM110
+            if chosen[s] == j:
+                return True
+        return False
+
+    return is_among
+
+
 @overload(primitives.eigen)  # type: ignore[untyped-decorator]
-def _eigen(A):  # type: ignore[no-untyped-def]  # Numba compares the signatures of both functions
+def _eigen(A):  # type: ignore[no-untyped-def]
     return lambda A: np.linalg.eigh(A)
 
 

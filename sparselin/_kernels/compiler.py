@@ -4,8 +4,8 @@ from typing import Any
 
 import numba
 
-import sparselin._kernels.compiled_primitives
-import sparselin._kernels.notice  # noqa: F401  # it listens for compilations
+import sparselin._kernels.clock  # it listens for compilations
+import sparselin._kernels.compiled_primitives  # noqa: F401  # Numba takes the functions from there
 from sparselin._kernels.cache import KernelCache
 
 # Division by zero gives inf or NaN: code that raises an error would take the compiler a tenth of its time.

@@ -5,8 +5,7 @@ certificates that are computed elsewhere.
 """
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import dot, subtract
 
 
 @kernel()

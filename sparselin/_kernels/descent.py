@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import copy, subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import copy, dot, subtract
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 

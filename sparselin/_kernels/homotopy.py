@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import copy
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import copy, dot
 
 # The ways in which a run can end: at the limit of points, at the end of the path, before
 # a point that rounding leaves undecided, or because L is full.

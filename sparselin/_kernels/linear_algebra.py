@@ -10,32 +10,9 @@ import math
 import numpy as np
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import copy, dot, subtract
 
 _TILE = 64  # rows and columns of a tile that fits into the cache
-
-
-@inner()
-def subtract(share, a, b):
-    """Subtract share·a from b."""
-    for i in range(b.size):
-        b[i] -= share * a[i]
-
-
-@inner()
-def copy(a, b):
-    """Copy a to b. (b[:] = a takes the compiler a second more, for its message about shapes.)"""
-    for i in range(a.size):
-        b[i] = a[i]
-
-
-@inner()
-def is_among(j, chosen, t):
-    """Return whether j is among the first t entries of `chosen`."""
-    for s in range(t):  # noqa: SIM110
-        if chosen[s] == j:
-            return True
-    return False
 
 
 @inner()

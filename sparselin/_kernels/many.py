@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import inner, kernel
-from sparselin._kernels.linear_algebra import copy
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import copy, dot
 from sparselin._kernels.products import moments_by_rows
 from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
 

@@ -1,54 +1,22 @@
-"""A message, once for each public function, when the compilation of its kernels takes longer than a second.
+"""Messages about compilation: that it takes a while, and that it would help.
 
-The message goes to the logger "sparselin" at level INFO if this level is enabled. Otherwise it goes to
-stderr, which is a terminal, the output of a notebook's cell, or a log file. If the logger has another level,
-there is no message: logging.getLogger("sparselin").setLevel("WARNING") silences the messages.
+A message goes to the logger "sparselin" at level INFO if this level is enabled. Otherwise it goes to stderr,
+which is a terminal, the output of a notebook's cell, or a log file. If the logger has another level, there is
+no message: logging.getLogger("sparselin").setLevel("WARNING") silences the messages.
 """
 
 import contextlib
+import functools
 import logging
-import math
 import sys
-import time
-
-from numba.core import event
 
 TEXT = "{} compiles its kernels, once, which may take {} s (`sparselin warm-up` does so in advance)"
+WITHOUT = (
+    "{} would be up to some hundred times as fast with Numba, which is not installed (`pip install numba`)"
+)
 
 
-class _Notice(event.Listener):  # type: ignore[misc]
-    """A clock for compilations: Numba reports to it the beginning and the end of each compilation.
-
-    A kernel from the cache is not compiled, so Numba reports nothing. Compilations may be nested, but only
-    one thread compiles at a time. The clock is read at each report. After each `delay` the function that
-    compiles is named, unless it was named before.
-    """
-
-    def __init__(self, delay: float) -> None:
-        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, set[str]()
-
-    def on_start(self, event: event.Event) -> None:
-        if self.depth == 0:
-            module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that `exec` runs
-            self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
-        self.depth += 1
-        self._look()
-
-    def on_end(self, event: event.Event) -> None:
-        self._look()
-        self.depth -= 1
-        if self.depth == 0:
-            self.spent += max(0.0, time.monotonic() - self.began)
-
-    def _look(self) -> None:
-        if self.spent + time.monotonic() - self.began > self.delay:
-            self.spent, self.began, name = 0.0, time.monotonic(), _public_function()
-            if name not in self.shown:
-                self.shown.add(name)
-                _announce(TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
-
-
-def _public_function() -> str:
+def public_function() -> str:
     """Return the name of the outermost function of the package on the stack that users call.
 
     A thread that computes for a function does not know which; then the name is that of the package.
@@ -64,7 +32,8 @@ def _public_function() -> str:
     return name
 
 
-def _announce(text: str) -> None:
+def announce(text: str) -> None:
+    """Show a message."""
     log = logging.getLogger("sparselin")
     if log.isEnabledFor(logging.INFO):
         log.info(text)
@@ -73,5 +42,7 @@ def _announce(text: str) -> None:
             sys.stderr.write(f"sparselin: {text}\n")
 
 
-NOTICE = _Notice(1.0)
-event.register("numba:compile", NOTICE)
+@functools.cache  # once
+def recommend_numba() -> None:
+    """Say that Numba would make the running function faster."""
+    announce(WITHOUT.format(public_function()))

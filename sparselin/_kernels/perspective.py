@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import copy, insert, subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.linear_algebra import insert
+from sparselin._kernels.primitives import copy, dot, subtract
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]

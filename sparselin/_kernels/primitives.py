@@ -12,16 +12,25 @@ from fractions import Fraction
 import numpy as np
 
 LANES = 16
+_SPLIT, _TINY, _HUGE = 2.0**27 + 1, 2.0**-480, 2.0**480
 
 
 def multiply_add(a, b, c):
-    """Return a·b + c, rounded once, by exact fractions; Python has such a function only from version 3.13 on.
+    """Return a·b + c, rounded once; Python has such a function only from version 3.13 on.
 
-    A sum or product that is not finite is left to floats.
+    If c = −fl(a·b), the result is the error of the product, by Dekker's formula. Otherwise exact fractions
+    are used, and a sum or product that is not finite is left to floats.
     """
-    if not math.isfinite(a * b + c):
-        return a * b + c
-    return float(Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)))
+    a, b, c = float(a), float(b), float(c)
+    p = a * b
+    if p + c == 0 and _TINY < abs(a) < _HUGE and _TINY < abs(b) < _HUGE:
+        x, y = _SPLIT * a, _SPLIT * b
+        a1, b1 = x - (x - a), y - (y - b)
+        a2, b2 = a - a1, b - b1
+        return ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
+    if not math.isfinite(p + c):
+        return p + c
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
 def dot(a, b):
@@ -45,6 +54,21 @@ def _sum_in_lanes(terms):
             sums += terms[start : start + width]
             start += width
     return sums[0] + 0  # −0 becomes 0, with which compiled sums begin
+
+
+def subtract(share, a, b):
+    """Subtract share·a from b."""
+    b -= share * a
+
+
+def copy(a, b):
+    """Copy a to the first entries of b."""
+    b[: a.size] = a
+
+
+def is_among(j, chosen, t):
+    """Return whether j is among the first t entries of `chosen`."""
+    return j in chosen[:t].tolist()
 
 
 def eigen(A):

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project, subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project
+from sparselin._kernels.primitives import dot, subtract
 
 LARGEST = 32767
 _GUESS = 6  # in most columns no entry is larger than this many root mean squares

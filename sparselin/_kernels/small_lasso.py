@@ -4,8 +4,7 @@ import numpy as np
 
 from sparselin._kernels import kernel
 from sparselin._kernels.homotopy import solve
-from sparselin._kernels.linear_algebra import copy, is_among, subtract
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.primitives import copy, dot, is_among, subtract
 
 
 @kernel()

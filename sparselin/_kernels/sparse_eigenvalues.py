@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import copy, insert
-from sparselin._kernels.primitives import eigen, least_eigenvalue
+from sparselin._kernels.linear_algebra import insert
+from sparselin._kernels.primitives import copy, eigen, least_eigenvalue
 
 # Pivots and sums must exceed this, which is the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42

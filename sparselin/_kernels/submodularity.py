@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.dependence import DependenceTest, outside_span, span
-from sparselin._kernels.linear_algebra import copy, copy_rows, insert
-from sparselin._kernels.primitives import dot
+from sparselin._kernels.linear_algebra import copy_rows, insert
+from sparselin._kernels.primitives import copy, dot, subtract
 
 # A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
@@ -69,8 +69,8 @@ def _project(V, row, square, t, q, f, out):
         f[i] = row[i] / square
     for a in range(len(V)):
         share = dot(V[a, :n], f)
-        for i in range(q.size):
-            out[a, i] = V[a, i] - share * q[i]
+        copy(V[a], out[a])
+        subtract(share, q, out[a])
 
 
 @inner()

@@ -16,7 +16,7 @@ import scipy.sparse
 from rich.table import Table
 
 import sparselin as sl
-from sparselin._kernels import compiles
+from sparselin import _kernels
 from sparselin.parallel.processes import run_jobs
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 from sparselin.studies.common.command import Terminal, jobs_option, watch
@@ -144,7 +144,7 @@ def compile_all(name: str) -> Warmed:
     level, began = log.level, time.process_time()
     log.setLevel(logging.WARNING)
     try:
-        with compilations() as compiled:
+        with compilations() as compiled, _kernels.use("always"):
             for X, y in data(name):
                 CALLS[name](X, y)
     finally:
@@ -162,7 +162,7 @@ def warm_up(jobs: int) -> None:
     Exit status: 0 if all functions are compiled, 1 if nothing is compiled because Numba is not installed or
     SPARSELIN_COMPILE is never, 130 if interrupted (finished functions stay cached).
     """
-    if not compiles():
+    if _kernels.form() in ("never", "without Numba"):
         raise click.ClickException(
             "nothing is compiled: Numba is not installed, or SPARSELIN_COMPILE is never"
         )

@@ -1,0 +1,44 @@
+"""A message, once for each public function, when its kernels take longer than a second to compile."""
+
+import math
+import time
+
+from numba.core import event
+
+from sparselin._kernels import notice
+
+
+class _Clock(event.Listener):  # type: ignore[misc]
+    """A clock for compilations: Numba reports to it the beginning and the end of each compilation.
+
+    A kernel from the cache is not compiled, so Numba reports nothing. Compilations may be nested, but only
+    one thread compiles at a time. The clock is read at each report. After each `delay` the function that
+    compiles is named, unless it was named before.
+    """
+
+    def __init__(self, delay: float) -> None:
+        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, set[str]()
+
+    def on_start(self, event: event.Event) -> None:
+        if self.depth == 0:
+            module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that `exec` runs
+            self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
+        self.depth += 1
+        self._look()
+
+    def on_end(self, event: event.Event) -> None:
+        self._look()
+        self.depth -= 1
+        if self.depth == 0:
+            self.spent += max(0.0, time.monotonic() - self.began)
+
+    def _look(self) -> None:
+        if self.spent + time.monotonic() - self.began > self.delay:
+            self.spent, self.began, name = 0.0, time.monotonic(), notice.public_function()
+            if name not in self.shown:
+                self.shown.add(name)
+                notice.announce(notice.TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
+
+
+CLOCK = _Clock(1.0)
+event.register("numba:compile", CLOCK)
