@@ -155,7 +155,7 @@ def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tm
     folder = tmp_path / "sparselin" / "_kernels"
     folder.mkdir(parents=True)
     shared, caller = folder / "linear_algebra.py", folder / "caller.py"
-    mechanism = "__init__ cache clock compiled_primitives compiler notice primitives".split()
+    mechanism = ["__init__", "cache", "clock", "compiled_primitives", "compiler", "notice", "primitives"]
     for name in (*(f"{module}.py" for module in mechanism), shared.name):
         shutil.copy(Path(sl.__file__).parent / "_kernels" / name, folder / name)
     caller.write_text(CALLER, encoding="utf-8")
