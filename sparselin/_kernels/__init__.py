@@ -10,8 +10,8 @@ compilation. Work is counted, and time is not: the bytes of bytecode that loops 
 run. A compilation takes time in proportion to the bytecode of a kernel and of those that it calls. So the
 budget is a multiple of its length. Let b be the time in which the budget is spent, and p the time that it
 takes to have the compiled form. Then all calls together take at most 1 + max(b/p, p/b) times the least
-possible time. With the constants below, b is about a quarter of p if the kernel must be compiled; then the
-factor is 5. If the kernel is in a cache, b is larger than p; b is about a second for the kernels of `omp`.
+possible time. With the constants below, b is about a third of p if the kernel must be compiled; then the
+factor is 4. If the kernel is in a cache, b is larger than p; b is about a second for the kernels of `omp`.
 
 If the budget is spent in the middle of a call, the arrays that the call has changed are restored, and the
 compiled form begins again. A call with LARGE entries in its arrays is compiled at once.
@@ -40,7 +40,7 @@ from sparselin._kernels import notice, primitives
 _CHOICES = ("auto", "always", "never")
 LARGE = 2**16  # entries
 # The budget, in units of the length of the bytecode. A byte takes about 0.45 ms to compile, and 7 ns to run.
-BUDGET = 16_000
+BUDGET = 24_000
 _PRIMITIVE = 300  # the work of a call of a primitive
 _RUN = 64  # steps
 
@@ -119,7 +119,7 @@ class Kernel:
                 space[name] = value.interpreted
             elif isinstance(value, float):
                 space[name] = np.float64(value)
-            elif getattr(value, "__module__", "") == primitives.__name__:
+            elif callable(value) and value.__module__ == primitives.__name__:
                 space[name] = _counted(value)
         return copy
 
