@@ -126,6 +126,27 @@ print(solve(np.eye(2), np.arange(2.0))[1], sum(solve.stats.cache_hits.values()))
     assert result.stdout.split() == ["1.0", "0"], result.stderr
 
 
+ONCE = """
+import numpy as np
+from numba.core import event
+from sparselin import _kernels
+from sparselin._kernels.linear_algebra import solve
+with _kernels.use("always"), event.install_recorder("numba:compile") as recorder:
+    solve(np.eye(3), np.ones(3))
+print(len(recorder.buffer) > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its files cannot be locked")
+def test_one_process_compiles_and_the_others_wait_for_it(tmp_path):
+    command, environment = [sys.executable, "-c", ONCE], {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(3)
+    ]
+    compiled = [process.communicate()[0].strip() for process in processes]
+    assert sorted(compiled) == ["False", "False", "True"]
+
+
 CALLER = """
 from typing import NamedTuple
 import numpy as np

@@ -20,10 +20,12 @@ compiled.
 
 import functools
 import hashlib
+import os
 import pickle
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,12 @@ from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_LONGEST = 60.0
 LEVEL = "x86-64-v3"
 FOLDER = Path(__file__).with_name("compiled")
 _STAMP = "compiled in advance"  # in place of the time at which a source was changed
@@ -100,6 +108,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             stamp = self._impl.locator.get_source_stamp()
             self._cache_file = CheckedFile(self._cache_path, self._impl.filename_base, stamp, version)
         self._compiled = CheckedFile(FOLDER, _base_name(function), _STAMP, version)
+        self._turn = Turn(Path(self._cache_path) / f"{_base_name(function)}.lock")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled form for these types, or None."""
@@ -109,7 +118,51 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             found = self._compiled.load(_key_of_level(key))
             if found is not None:
                 return CompileResult._rebuild(target_context, *found)
-        return super().load_overload(sig, target_context)
+        found = super().load_overload(sig, target_context)
+        if found is None and self._cache_path:
+            self._turn.begin()
+            found = super().load_overload(sig, target_context)  # another process may have stored it
+        if found is not None:
+            self._turn.end()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store a compiled form, and let another process compile the next."""
+        super().save_overload(sig, data)
+        self._turn.end()
+
+
+class Turn:
+    """The right of one process to compile a kernel, by a lock on a file; other processes wait for the result.
+
+    A process that is interrupted while it compiles keeps its turn until it ends. So the others wait for at
+    most _LONGEST seconds. Where files cannot be locked, nobody waits.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, -1
+
+    def begin(self) -> None:
+        """Wait for the turn of this process."""
+        if fcntl is None or self._file >= 0:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            return
+        until = time.monotonic() + _LONGEST
+        while time.monotonic() < until:
+            try:
+                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(0.05)
+
+    def end(self) -> None:
+        """End the turn of this process, if it has it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def _base_name(function: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""A message, once for each public function, when its kernels take longer than a second to compile."""
+"""A message, once for each public function, when its kernels take longer than five seconds to compile."""
 
 import math
 import time
@@ -40,5 +40,5 @@ class _Clock(event.Listener):  # type: ignore[misc]
                 notice.announce(notice.TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
 
 
-CLOCK = _Clock(1.0)
+CLOCK = _Clock(5.0)
 event.register("numba:compile", CLOCK)
