@@ -122,7 +122,7 @@ dist: $(STAMP)
 	$(BIN)/python -m hatchling build
 
 # A wheel that brings its kernels compiled for x86-64-v3, in dist/, in three minutes. It is for the version of Python
-# and the platforms of the installed Numba, and needs this version of Numba; with another it compiles as usual.
+# and the platforms of the installed Numba, and needs this version of Numba; with another it compiles when needed, as usual.
 dist-compiled: $(STAMP)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=true $(BIN)/python -m hatchling build --target wheel
 

@@ -1,7 +1,7 @@
 """The Hypothesis profiles of `tests/` and `proofs_checks/`, which are deterministic by default.
 
 With HYPOTHESIS_PROFILE=thorough there are many more examples. There is no deadline, because a call may
-compile a kernel. Kernels run compiled, unless a test says otherwise.
+compile a kernel. Kernels are compiled at their first call, unless a test or SPARSELIN_COMPILE says otherwise.
 """
 
 import importlib.util

@@ -3,7 +3,7 @@
 The hook is off by default (pyproject.toml), so a usual wheel is pure. If it is on, `sparselin warm-up`
 compiles all kernels of this checkout for x86-64-v3, and the wheel has them in `sparselin/_kernels/compiled`.
 The wheel is for this version of Python and for the platforms of the installed Numba. With another version of
-Numba its kernels are compiled as in a pure wheel.
+Numba, kernels are compiled when they are needed, as in a pure wheel.
 """
 
 import importlib.metadata

@@ -149,7 +149,7 @@ print(seconds[0] - seconds[1])
 """
 COLD = """
 import time, numpy as np, sparselin as sl
-X, y = sl.ensembles.gaussian(60, 20)
+X, y = sl.ensembles.gaussian(60, 20, rng=0)
 call = lambda: sl.{call}
 getattr(sl, "{call}".split("(")[0])
 times = [time.perf_counter()]
@@ -194,10 +194,12 @@ def numba_start(seed: int) -> tuple[float, None]:
 def cold_call(seed: int, call: str, later: int = 0) -> tuple[float, None]:
     """Measure the seconds of the first call of a public function in a process without cached kernels.
 
-    Neither the import nor the design of 60 × 20 counts. later : measure instead the calls after the first.
+    Neither the import nor the design of 60 × 20 counts. SPARSELIN_COMPILE is "auto", as for users.
+    later : measure instead the calls after the first.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return float(_run_in_new_process(COLD.format(call=call, later=later), NUMBA_CACHE_DIR=folder)), None
+        settings = {"NUMBA_CACHE_DIR": folder, "SPARSELIN_COMPILE": "auto"}
+        return float(_run_in_new_process(COLD.format(call=call, later=later), **settings)), None
 
 
 def _in_second_process(code: str) -> float:

@@ -2,7 +2,7 @@
 
 The figure of docs/inside.md is drawn before its page is read, and is not stored. The others are drawn from
 the code on their pages, and replace the stored figures, which are for readers of the plain Markdown. This
-takes half a minute, or a minute if kernels are not compiled yet. The films and the figures of studies are not
+takes half a minute, or a minute if kernels must be compiled. The films and the figures of studies are not
 redrawn, because they take minutes or need MNIST.
 """
 

@@ -1,9 +1,15 @@
 """Kernels: functions of arrays, without validation, in two forms: interpreted, and compiled by Numba.
 
-Both forms give the same bits (the module `primitives` states the order of sums), except in kernels that have
-another option `fastmath`, whose comments say which numbers that concerns. So the choice of a form changes the
-time and not the result. The compiled form is made when it is first needed, and Numba is imported then. The
-module `compiler` makes it, and the module `cache` says where it is stored.
+Both forms give the same bits, because the order of sums is stated (in the module `primitives`, or by a loop),
+and the compiler neither reorders them nor contracts products (FMA). So the choice of a form changes the time
+and not the result, and processors with other instructions give the same bits. The kernels that have the
+option `fastmath` with "reassoc" or "contract" are exceptions, and their comments say which numbers that
+concerns. Outside kernels, and in kernels for eigenvalues, BLAS and LAPACK compute products of matrices and
+eigenvalues, whose last bits depend on the library and on the processor. Exp and log are those of the C
+library.
+
+The compiled form is made when it is first needed, and Numba is imported then. The module `compiler` makes it,
+and the module `cache` says where it is stored.
 
 **When a kernel is compiled.** A kernel runs interpreted until this has cost as much as a share of its
 compilation. Work is counted, and time is not: the bytes of bytecode that loops over a `range` and primitives

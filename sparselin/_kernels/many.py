@@ -1,4 +1,4 @@
-"""OMP and OLS on many small designs, each in one compiled call."""
+"""OMP and OLS on many small designs, each in one call of a kernel."""
 
 import math
 

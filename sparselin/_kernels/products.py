@@ -1,7 +1,8 @@
 """Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns.
 
-`by_rows` and `by_columns` are only for large X, and run compiled there: their compiled sums are in no stated
-order, and differ by their rounding errors from processor to processor, as products by BLAS do.
+`by_rows` and `by_columns` are only for X with 2**16 entries or more. Such calls are always compiled, unless
+SPARSELIN_COMPILE is never or Numba is not installed; then the last bits of Z differ. The compiled sums are in
+no stated order, and differ by their rounding errors from processor to processor, as products by BLAS do.
 
 The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """

@@ -14,6 +14,7 @@ LARGEST = 32767
 _GUESS = 6  # in most columns no entry is larger than this many root mean squares
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
 _TILE = 32  # the columns of X in Fortran order at a time, whose entries fill a cache line of the copy
+# No entry is NaN, and no result depends on the sign of a zero. So both forms give the same results.
 _FINITE = {"fastmath": {"nnan", "nsz"}}
 _MOST = 64  # the most columns compared in float64
 

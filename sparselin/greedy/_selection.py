@@ -364,7 +364,7 @@ class Lengths:
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
     def arrays(self) -> kernels.ProjectedLengths:
-        """Return the lengths as the arrays that the compiled kernels read and update."""
+        """Return the lengths as the arrays that the kernels read and update."""
         return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def update(self, qr: ThinQR) -> None:

@@ -80,9 +80,9 @@ class ByRule:
 class Screened(ByRule):
     """The scheme that screens columns in 16 bits, for a dense problem in float64.
 
-    Most of its picks are certain, so the rule of the method seldom decides. If `at_once` is set, one compiled
-    call makes picks while they are certain; otherwise each product with the copy is divided among threads.
-    With `by_length`, which needs `at_once`, the picks are those of OLS.
+    Most of its picks are certain, so the rule of the method seldom decides. If `at_once` is set, one call of
+    a kernel makes picks while they are certain; otherwise each product with the copy is divided among
+    threads. With `by_length`, which needs `at_once`, the picks are those of OLS.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ def certain_supports(
 ) -> IndexArray:
     """Select k features, the forced ones included, by OMP on each set of rows, as long as they are certain.
 
-    One compiled call selects on all sets (b, m) in all threads, for a small dense problem in float64. With
+    One call of a kernel selects on all sets (b, m) in all threads, for a small dense problem in float64. With
     `by_length` it selects by OLS. Row i of the result (b, k) is −1 unless all features on set i are certain.
     """
     p, (b, m), (X, ones, scale) = problem.d - problem.n_features, sets.shape, problem.design

@@ -266,8 +266,8 @@ def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterato
 
     X (n, d), y (n,) : columns and y of unit length, or zero.
 
-    The methods are written in NumPy, because the first calls of `ols` and `omp` would need more time for
-    their compilation than a search takes.
+    The methods are written in NumPy, because compiling the kernels of `ols` and `omp` takes more time than a
+    search.
     """
     longer = _forward(X, y, 2 * k, forced)
     yield "orthogonal least squares", longer[:k]

@@ -1,4 +1,4 @@
-"""The LASSO by few calls of compiled code: paths on few columns, and the solution at one λ.
+"""The LASSO by few calls of kernels: paths on few columns, and the solution at one λ.
 
 The path is followed by `kernels.follow`, as in `Guess`, but without classes for its state. If rounding leaves
 anything undecided, the result is None, and the caller uses `knot_blocks` or `Homotopy`.

@@ -48,7 +48,7 @@ def explore(start: str, port: int, browser: bool) -> None:
         if browser and not serve.open_browser(url):
             console.print("No browser was found. Open the address above in a browser on this machine.")
 
-    with console.status("Getting ready (the first run compiles, which takes a while) …"):
+    with console.status("Getting ready …"):
         serve.warm_up()
     with contextlib.suppress(KeyboardInterrupt):
         serve.serve(place, ready)

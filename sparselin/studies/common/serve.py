@@ -20,7 +20,7 @@ _SECONDS = 2  # a page whose socket closed may reconnect for so long; then its s
 
 
 def warm_up() -> None:
-    """Compile the functions that the pages call, so that no drag waits for a compilation."""
+    """Call the functions that the pages call, so that the first drag waits for no import."""
     for preset in PRESETS.values():
         frame(preset.state)
 

@@ -1,5 +1,7 @@
 """The command `sparselin warm-up`: call the public functions on every kind of data, to compile all kernels.
 
+Each kernel is compiled at its first call here, whatever SPARSELIN_COMPILE says, except `never`.
+
 A kernel is compiled for the types of its arguments. These depend on the function, on its options, and on the
 dtype, the layout (by rows, by columns, sparse, a Gram matrix) and the size of X.
 """
@@ -155,9 +157,10 @@ def compile_all(name: str) -> Warmed:
 @click.command("warm-up", short_help="Compile all functions in advance.")
 @jobs_option
 def warm_up(jobs: int) -> None:
-    """Compile all functions in advance, so that later calls start at once.
+    """Compile all functions in advance, so that no later call has to wait for it.
 
     Each public function is called on every kind of data; the compiled code is cached on this machine.
+    Small problems run without it. So this is for large problems, for a class, or for an image of a container.
 
     Exit status: 0 if all functions are compiled, 1 if nothing is compiled because Numba is not installed or
     SPARSELIN_COMPILE is never, 130 if interrupted (finished functions stay cached).
