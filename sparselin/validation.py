@@ -10,7 +10,6 @@ import math
 import operator
 import re
 import sys
-import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -479,6 +478,8 @@ def _index(i: Any) -> int:
 
 def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of an .npz file; ValueError says why a file cannot be read."""
+    import zipfile  # imported here, because it takes 10 ms
+
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError(f"{path} is {'not an .npz file' if Path(path).stat().st_size else 'empty'}")

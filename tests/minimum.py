@@ -12,7 +12,7 @@ PROJECT = tomllib.loads(TEXT)["project"]
 def lowest():
     """Lines "name==version", of the dependencies and of all extras."""
     wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
-    parts = (re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line) for line in wanted)
+    parts = (re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)(?:;.*)?", line) for line in wanted)
     return sorted({f"{part[1]}=={part[2]}" for part in parts if part})
 
 

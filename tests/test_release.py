@@ -9,6 +9,7 @@ from collections import Counter
 from importlib.metadata import metadata
 
 import lock
+import minimum
 import pytest
 import release
 from packaging.pylock import Pylock
@@ -65,7 +66,10 @@ def test_the_conda_recipe_has_the_dependencies_of_the_package():
     recipe = text("recipe.yaml")
     host, run = re.search(r"  host:\n(.*?)  run:\n(.*?)\n\n", recipe, re.DOTALL).groups()
     plain = [each.replace(" >=", ">=") for each in re.findall("- (.*)", run)]
-    assert plain == ["python>=${{ python_min }}", *PROJECT["dependencies"]]
+    needed = [
+        each.partition(";")[0] for each in PROJECT["dependencies"]
+    ]  # conda has Numba wherever it is needed
+    assert plain == ["python>=${{ python_min }}", *needed]
     assert line("recipe.yaml", "python_min") == PROJECT["requires-python"].removeprefix(">=")
     assert PYPROJECT["build-system"]["requires"][0].replace(">=", " >=") in host
     assert f"- sparselin = {PROJECT['scripts']['sparselin']}" in recipe
@@ -74,7 +78,12 @@ def test_the_conda_recipe_has_the_dependencies_of_the_package():
     rendered = variant.recipe.to_dict()
     assert rendered["package"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
     assert rendered["requirements"]["run"] == [each.replace(">=", " >=") for each in
-                                               ["python>=3.11", *PROJECT["dependencies"]]]  # fmt: skip
+                                               ["python>=3.11", *needed]]  # fmt: skip
+
+
+def test_the_lowest_versions_are_those_of_all_dependencies():
+    names = {Requirement(each).name for each in PROJECT["dependencies"]}
+    assert names <= {each.partition("==")[0] for each in minimum.lowest()}
 
 
 def test_the_lock_file_satisfies_the_package_and_names_no_host():
@@ -103,7 +112,7 @@ def test_the_lock_file_satisfies_the_package_and_names_no_host():
 
 
 def test_the_workflow_runs_targets_of_the_makefile_on_every_python():
-    """It runs from the lowest Python of the package to the newest of Numba."""
+    """It runs from the lowest Python of the package to the newest of Numba, the last that gets Numba."""
     workflow = text(".github/workflows/test.yml")
     targets = set(re.findall(r"^([\w-]+):", text("Makefile"), re.MULTILINE))
     called = set(" ".join(re.findall(r"(?m)(?:^ *|run: )(?:make|- target:) ([a-z -]+)", workflow)).split())
@@ -115,6 +124,9 @@ def test_the_workflow_runs_targets_of_the_makefile_on_every_python():
     lowest = int(minor.search(PROJECT["requires-python"])[1])
     tried = {int(each) for each in re.findall(r'"3\.(\d+)"', workflow)}
     assert {f"3.{each}" for each in range(lowest, max(known) + 1)} <= {f"3.{each}" for each in tried}
+    (numba,) = (each for each in map(Requirement, PROJECT["dependencies"]) if each.name == "numba")
+    wanted = f'platform_system != "Emscripten" and python_version < "3.{max(tried) + 1}"'
+    assert str(numba.marker) == wanted  # elsewhere kernels run interpreted
     assert {"ubuntu", "macos", "windows"} <= set(re.findall(r"\b(ubuntu|macos|windows)-", workflow))
 
 

@@ -3,6 +3,7 @@
 Processes are tested too: a killed one is replaced.
 """
 
+import functools
 import importlib
 import os
 import signal
@@ -171,6 +172,48 @@ print("end")
     process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert process.stdout == "end\n"
     assert not process.stderr
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_work_goes_on_where_no_more_threads_can_be_started(allowed, monkeypatch, tmp_path):
+    """A browser allows none; a limit of the system may allow fewer than there are cores."""
+    X, y = gaussian(300, 3000, 0)
+    chunks = [(X[:100, :9], y[:100]), (X[100:, :9], y[100:])]
+    expected, compressed = sl.omp(X, y, 30), sl.compress(chunks)
+    usual, started, asked = threading.Thread.start, [], []
+
+    def start(thread):
+        asked.append(thread)
+        if len(started) == allowed:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        usual(thread)
+
+    monkeypatch.setattr(threads, "_pool", functools.cache(threads._pool.__wrapped__))
+    monkeypatch.setattr(threads, "thread_count", lambda: 4)
+    monkeypatch.setattr(threads, "_MIN_PARALLEL", 0)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert sl.omp(X, y, 30) == expected
+    assert len(asked) == allowed + 1
+    assert (sl.compress(chunks, checkpoint=tmp_path / "here.npz").X == compressed.X).all()
+    refuses("cannot be read", sl.compress, iter(lambda: chunks[5], None))
+
+
+def test_nothing_needs_processes():
+    """These are missing in Pyodide, the Python of browsers."""
+    code = """
+import os, sys
+sys.modules["_multiprocessing"] = sys.modules["_posixshmem"] = None
+for name in ("sched_getaffinity", "register_at_fork", "fork"):
+    if hasattr(os, name):
+        delattr(os, name)
+import numpy as np, sparselin as sl
+X = np.random.default_rng(0).standard_normal((20, 8))
+from sparselin.parallel.threads import thread_count
+print(sl.omp(X, X[:, 1], 1).support, sl.ensembles.gaussian(3, 2, 0)[0].shape, thread_count() > 0)
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.stdout == "[1] (3, 2) True\n", process.stderr
 
 
 OF_PROCESS = "({}, __import__('os').getpid())"  # for `eval`, which a process has without importing anything

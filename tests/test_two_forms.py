@@ -194,6 +194,28 @@ def test_a_small_problem_does_not_import_numba():
     assert found.stdout.endswith("False\n"), found.stderr
 
 
+SLOW = {"matplotlib", "multiprocessing", "numba", "pandas", "scipy", "sklearn", "zipfile"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["best_subset(X, y, 3)", "lasso_path(X, y)", "ols(X, y, 3)", "omp(X, y, 3)", "sequential_lasso(X, y, 3)"],
+)
+def test_the_first_call_imports_nothing_slow(call):
+    """Each of these modules takes from 10 to 1000 ms to import; our modules and the call take 150 ms."""
+    code = f"""
+import sys, numpy as np
+before = set(sys.modules)
+import sparselin as sl
+X = np.random.default_rng(0).standard_normal((60, 20))
+y = X[:, 0] - X[:, 2]
+sl.{call}
+print({SLOW} & (set(sys.modules) - before))
+"""
+    found = run(code, SPARSELIN_COMPILE="auto")
+    assert found.stdout == "set()\n", found.stderr
+
+
 def test_the_choice_of_form_is_checked():
     found = run("import sparselin as sl; sl.omp([[1.0], [2.0]], [1.0, 0.0], 1)", SPARSELIN_COMPILE="nver")
     assert 'SPARSELIN_COMPILE must be "auto", "always" or "never"; got \'nver\'' in found.stderr

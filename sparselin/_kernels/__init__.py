@@ -73,7 +73,7 @@ class Kernel:
 
     def _interpret(self, arguments: tuple[Any, ...]) -> Any:
         with np.errstate(all="ignore"):
-            return self.interpreted(*(_of_numpy(argument) for argument in arguments))
+            return _of_python(self.interpreted(*(_of_numpy(argument) for argument in arguments)))
 
     def _run_within_budget(self, arguments: tuple[Any, ...]) -> Any:
         """Return the results of the interpreted form, or of the form in use later if the budget is spent."""
@@ -97,7 +97,7 @@ class Kernel:
     @functools.cached_property
     def price(self) -> int:
         """The length of the bytecode of this kernel and of the kernels that it calls."""
-        return sum(len(kernel.py_func.__code__.co_code) for kernel in _reached(self, set()))
+        return sum(len(kernel.py_func.__code__.co_code) for kernel in _callees(self, set()))
 
     @functools.cached_property
     def compiled(self) -> Any:
@@ -126,7 +126,7 @@ class Kernel:
             elif isinstance(value, float):
                 space[name] = np.float64(value)
             elif callable(value) and value.__module__ == primitives.__name__:
-                space[name] = _counted(value)
+                space[name] = _with_work(value)
         return copy
 
     @property
@@ -141,14 +141,14 @@ class Kernel:
         return getattr(self.compiled, name)
 
 
-def _reached(kernel: Kernel, known: set[Kernel]) -> set[Kernel]:
+def _callees(kernel: Kernel, known: set[Kernel]) -> set[Kernel]:
     """Add a kernel, and the kernels that it calls, to the known ones."""
     if kernel not in known:
         known.add(kernel)
         for name in kernel.py_func.__code__.co_names:
             value = kernel.py_func.__globals__.get(name)
             if isinstance(value, Kernel):
-                _reached(value, known)
+                _callees(value, known)
     return known
 
 
@@ -203,7 +203,7 @@ def _counting_range(code: types.CodeType) -> Callable[..., Iterable[int]]:
     return steps_of
 
 
-def _counted(primitive: Callable[..., Any]) -> Callable[..., Any]:
+def _with_work(primitive: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         _spend(_PRIMITIVE)
         return primitive(*arguments)
@@ -219,6 +219,13 @@ def _of_numpy(value: Any) -> Any:
         parts = [_of_numpy(part) for part in value]
         return value._make(parts) if hasattr(value, "_make") else tuple(parts)
     return value
+
+
+def _of_python(value: Any) -> Any:
+    """Return a number of NumPy as one of Python, as compiled code does, also inside tuples."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_of_python, value)) if type(value) is tuple else value
 
 
 class _Math:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainccinv
 
 from sparselin.greedy._selection import Lengths, floor_of
 from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
@@ -98,6 +97,8 @@ def weights_of_groups(kind: str | None, counts: IndexArray, outputs: int = 1) ->
     """
     size = np.asarray(counts, np.float64) * outputs
     if kind == "noise":
+        from scipy.special import gammainccinv  # imported here, because it takes 150 ms
+
         return np.asarray(np.sqrt(2 * gammainccinv(size / 2, 1 / (len(size) + 1))))
     return np.sqrt(size) if kind == "sqrt" else np.ones(len(size))
 

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from sparselin._kernels.perspective import FREE, IN, OUT
 from sparselin.problem import Problem
@@ -92,8 +91,12 @@ def check_hierarchy(given: Problem, hierarchy: Any, group: IndexArray) -> Hierar
         sides = (given.indices(columns, "hierarchy") for columns in ([feature], several))
         J.append(np.stack(np.broadcast_arrays(*sides), axis=1))
     rows, columns = group[np.concatenate(J)].T
-    needs, known = sparse.csr_array((np.ones(len(rows), np.intp), (rows, columns))), -1
+    if (rows == columns).all():
+        return Hierarchy()
+    from scipy.sparse import csr_array  # imported here, because it takes 100 ms
+
+    needs, known = csr_array((np.ones(len(rows), np.intp), (rows, columns))), -1
     while needs.nnz > known:
         known, needs = needs.nnz, (needs @ needs > 0).astype(np.intp)
     pairs = tuple((a, b) for a, b in np.transpose(needs.nonzero()).tolist() if a != b)
-    return Hierarchy(needs, pairs) if pairs else Hierarchy()
+    return Hierarchy(needs, pairs)

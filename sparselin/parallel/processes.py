@@ -7,8 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeAlias
 
 Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -26,6 +25,8 @@ def run_jobs(jobs: Iterator[Job], count: int, prepare: Callable[[], object] | No
     with contextlib.closing(run_groups(([job] for job in jobs), count, prepare)) as results:
         for result in results:
             if isinstance(result, Lost):
+                from concurrent.futures.process import BrokenProcessPool
+
                 raise BrokenProcessPool(f"a process was killed, for example for lack of memory: {result}")
             yield result
 
@@ -86,6 +87,10 @@ def run_groups(
         with threadpool_limits(1):
             yield from (function(*arguments) for group in groups for function, arguments in group)
         return
+
+    # imported here, because a browser has no processes, and cannot import these
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
 
     def one_process() -> ProcessPoolExecutor:
         return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (prepare,))

@@ -8,6 +8,8 @@ of one pool, and meanwhile BLAS is limited to one thread.
 The pool consists of threads and a SimpleQueue. A `ThreadPoolExecutor` is not used, because its locks are
 written in Python: a KeyboardInterrupt while a lock is being acquired leaves the lock locked, and the next
 call never returns (https://github.com/python/cpython/issues/148874).
+
+Where no thread can be started, as in a browser, all work is done in the calling thread.
 """
 
 import atexit
@@ -61,14 +63,17 @@ def _work(inbox: _Inbox) -> None:
 
 
 @functools.cache
-def _pool(workers: int) -> _Inbox:
+def _pool(workers: int) -> _Inbox | None:
+    """Start at most `workers` threads, and return their inbox; None if not even one can be started."""
     inbox: _Inbox = SimpleQueue()
-    threads = [
-        threading.Thread(target=_work, args=(inbox,), name=f"sparselin-{i}", daemon=True)
-        for i in range(workers)
-    ]
-    for thread in threads:
-        thread.start()
+    threads: list[threading.Thread] = []
+    with contextlib.suppress(RuntimeError):  # "can't start new thread": the threads so far share the work
+        for i in range(workers):
+            thread = threading.Thread(target=_work, args=(inbox,), name=f"sparselin-{i}", daemon=True)
+            thread.start()
+            threads.append(thread)
+    if not threads:
+        return None
     atexit.register(_close, inbox, threads)
     return inbox
 
@@ -145,9 +150,10 @@ def limit_blas(size: float) -> contextlib.AbstractContextManager[object]:
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     """Divide 0..size into `count` equal parts, and call task(start, stop) on them in as many threads.
 
-    The first part is computed in this thread.
+    The first part is computed in this thread, and so is everything if no other thread can be started.
     """
-    if count == 1:
+    inbox = _pool(count - 1) if count > 1 else None
+    if inbox is None:
         if size:
             task(0, size)
         return
@@ -155,7 +161,7 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     outbox: _Outbox = SimpleQueue()
     for part in parts[1:]:
-        _pool(count - 1).put((functools.partial(task, *part), outbox))
+        inbox.put((functools.partial(task, *part), outbox))
     try:
         if parts:
             task(*parts[0])

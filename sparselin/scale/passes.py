@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -129,7 +129,7 @@ class _Chain(Pass):
         super().__init__(form, options, identity, total, saved)
         self.partial = empty_partial(form)
         # SHA-256 runs without the GIL, in the time in which a chunk is factored
-        self.digests = None if options.checkpoint is None else ThreadPoolExecutor(1, "sparselin-digest")
+        self.digests = None if options.checkpoint is None else _one_thread("sparselin-digest")
 
     def resume(self, saved: Saved, number: int, chunks: Iterator[Any]) -> None:
         """Begin with the state of a checkpoint; compare the chunks from `number` on to its last with it.
@@ -238,14 +238,37 @@ def chunk_bytes(chunk: Chunk) -> int:
     return sum(int((c.codes if isinstance(c, Codes) else c).nbytes) for c in chunk.columns)
 
 
+class _ThisThread(Executor):
+    """An executor that runs each function at once, in the thread that submits it."""
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
+        future: Future[_T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+def _one_thread(name: str) -> Executor:
+    """Return an executor with one thread of this name, or with the present thread if none can be started."""
+    pool = ThreadPoolExecutor(1, name)
+    try:
+        pool.submit(int)
+    except RuntimeError:  # can't start new thread
+        return _ThisThread()
+    return pool
+
+
 def read_ahead(items: Iterator[_T]) -> Iterator[_T]:
     """Yield the items; while the caller uses an item, a thread reads the next one.
 
     The thread begins to read an item when the item before it has been taken. So at most three chunks are in
     memory: the chunk in use, the chunk that is being read, and the raw data of the chunk that is being read.
-    An error of the reading thread is raised in the thread of the caller.
+    An error of the reading thread is raised in the thread of the caller. If no thread can be started, the
+    caller's own thread reads.
     """
-    pool = ThreadPoolExecutor(1, "sparselin-reader")
+    pool = _one_thread("sparselin-reader")
     try:
         ahead = pool.submit(next, items, None)
         while (item := ahead.result()) is not None:
