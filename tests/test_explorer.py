@@ -130,9 +130,13 @@ def test_a_polytope_as_thin_as_a_line():
 
 
 def test_at_a_knot_that_rounding_puts_below_lambda_star():
-    X = "1.2,-0.22,1.74;1.52,-1.61,-1.46;-1.13,1.86,-0.26;0.51,-0.8,0.03;-0.46,-0.6,0.34;0.34,1.62,0.73"
-    found = frame(of_address(f"X={X}&y=1.72,1.43,1.96&lam=3.0372238618043492&S=1,5"), "none")
-    assert found["words"].endswith("At λ = 3.037 no feature has entered: u = P_S^⊥y.")
+    X = "-1.42,0.36,-2.37;0.26,1.32,1.23;-0.57,-0.01,0.34;-1.03,1.04,0.42;-1.04,1.4,0.37;0.27,1.15,0.38"
+    columns = np.array([column.split(",") for column in X.split(";")], float).T
+    data = columns, [0.32, -0.36, -1.9]
+    lam = sl.lasso_path(*data, unpenalized=(1, 5)).knots[0]
+    assert lam < sl.lambda_star(*data, unpenalized=(1, 5))
+    found = frame(of_address(f"X={X}&y=0.32,-0.36,-1.9&lam={float(lam)!r}&S=1,5"), "none")
+    assert found["words"].endswith("At λ = 0.4544 no feature has entered: u = P_S^⊥y.")
 
 
 def test_without_a_level_half_of_lambda_star():
