@@ -199,6 +199,33 @@ def test_work_goes_on_where_no_more_threads_can_be_started(allowed, monkeypatch,
     refuses("cannot be read", sl.compress, iter(lambda: chunks[5], None))
 
 
+@pytest.mark.parametrize(
+    ("load", "enter"),
+    [
+        ("threads.scipy_linalg()", "if True"),
+        ("import scipy.linalg", "with threads.workers(1e12)"),
+        ("import scipy.special", "with threads.workers(1e12)"),
+    ],
+)
+def test_the_blas_of_scipy_is_limited_although_it_is_loaded_late(load, enter):
+    code = f"""
+import numpy
+from threadpoolctl import threadpool_info
+from sparselin.parallel import threads
+def numbers():
+    return {{library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}}
+with threads.workers(1e12):
+    {load}
+    {enter}:
+        print(numbers() <= {{1}})
+print(numbers() <= {{2}})
+"""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert process.stdout == "True\nTrue\n"
+
+
 def test_nothing_needs_processes():
     """These are missing in Pyodide, the Python of browsers."""
     code = """

@@ -87,6 +87,7 @@ import numpy as np
 from sparselin._kernels import perspective as kernels
 from sparselin.guarantees._hierarchy import Hierarchy
 from sparselin.guarantees._set_values import SetFit, SetValues, set_fit, solve_in_box
+from sparselin.parallel.threads import scipy_linalg
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
@@ -205,8 +206,7 @@ class Scaled:
         at most _TRACE. Their values have an error of some (1 + ‖w‖₁)²·eps then, and orthogonal factors
         take their place otherwise.
         """
-        from scipy.linalg import lapack  # imported here, because it takes 100 ms
-
+        lapack = scipy_linalg().lapack  # imported here, because it takes 100 ms
         G, b, low, high = self.gram(J), self.b[J], self.low[J], self.high[J]
         if not len(J):
             return set_fit(self.half, J, b, low, high)
@@ -246,8 +246,7 @@ class Scaled:
 
     def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
         """Return a diagonal D ≥ 0 for which G_JJ − D is positive semidefinite, where G_JJ = `gram(J)`."""
-        from scipy.linalg import lapack
-
+        lapack = scipy_linalg().lapack
         F, ridge = len(J), self.ridge[J]
         lost = F * self.error + (F + 1) * F * EPS
         if F == 0 or self.n < F:

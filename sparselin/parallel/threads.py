@@ -18,6 +18,7 @@ import functools
 import itertools
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
@@ -41,13 +42,34 @@ _usual: list[tuple[Any, Any]] = []  # each BLAS and its number of threads before
 
 
 @functools.cache
-def _controller() -> ThreadpoolController:
+def _blas(scipy: bool) -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def look_again() -> None:
-    """Let `workers` find the BLAS libraries again, because SciPy loads its own BLAS after the first call."""
-    _controller.cache_clear()
+def _controller() -> ThreadpoolController:
+    """Return the BLAS libraries; they are searched again once SciPy, which has its own BLAS, is imported."""
+    return _blas("scipy.linalg._fblas" in sys.modules or "scipy.special._ufuncs" in sys.modules)
+
+
+def _limit() -> None:
+    """Limit each BLAS library to one thread, as `limit(limits=1)` does, but without its overhead."""
+    known = {library.filepath for library, _ in _usual}
+    for library in _controller().lib_controllers:
+        if library.filepath not in known:
+            _usual.append((library, library.num_threads))
+    for library, _ in _usual:
+        library.set_num_threads(1)
+
+
+@functools.cache
+def scipy_linalg() -> Any:
+    """Import and return `scipy.linalg`, which takes 100 ms. If BLAS is limited now, limit its BLAS too."""
+    import scipy.linalg
+
+    with _lock:
+        if _users:
+            _limit()
+    return scipy.linalg
 
 
 def _work(inbox: _Inbox) -> None:
@@ -119,12 +141,9 @@ def workers(flops: float) -> Iterator[int]:
     counted = False
     try:
         with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
-            if _users == 0:
-                if not _usual:  # not empty if an interrupt prevented the limit from being lifted
-                    _workers = thread_count()
-                    _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
-                for library, _ in _usual:  # as `limit(limits=1)` does, without its overhead
-                    library.set_num_threads(1)
+            if _users == 0 and not _usual:  # not empty if an interrupt prevented the limit from being lifted
+                _workers = thread_count()
+            _limit()  # also in nested calls, because SciPy may have loaded its BLAS meanwhile
             _users += 1
             counted = True
         yield _workers if flops >= _MIN_PARALLEL else 1

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from sparselin.parallel.threads import scipy_linalg
 from sparselin.problem.errors import RANK, SAFETY, eps_of
 from sparselin.results import FloatArray, IndexArray
 
@@ -59,8 +60,7 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
     R has one row for each pivot, and a last row of zeros.
     """
-    from scipy.linalg import lapack
-
+    lapack = scipy_linalg().lapack
     factorize = lapack.dpstrf if G.dtype == np.float64 else lapack.spstrf
     shifted = G + np.diag(ridge * np.diag(G))
     U, pivots, rank, _ = factorize(shifted, tol=SAFETY * len(G) * eps_of(G.dtype))
@@ -71,10 +71,8 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
 def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
     """Solve Rᵀz = b in the equations of the pivots; the last entry of z is set to zero."""
-    from scipy.linalg import solve_triangular
-
     z = np.zeros(len(R), R.dtype)
-    z[:-1] = solve_triangular(R[:-1, pivots], b[pivots], trans="T")
+    z[:-1] = scipy_linalg().solve_triangular(R[:-1, pivots], b[pivots], trans="T")
     return z
 
 
@@ -99,8 +97,7 @@ def _complete(
 
     Neither change is made to a column that it would move by more than the error of G.
     """
-    from scipy.linalg import solve_triangular
-
+    solve_triangular = scipy_linalg().solve_triangular
     limit = RANK * len(b) * eps_of(R.dtype)
     row = (b - R.T @ z)[rest] / zeta
     R[-1, rest] = np.where(row**2 <= limit, row, 0)

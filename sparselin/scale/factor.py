@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.parallel.threads import look_again
+from sparselin.parallel.threads import scipy_linalg
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
@@ -74,9 +74,9 @@ def align(array: FloatArray) -> FloatArray:
 @functools.cache
 def _tpqrt() -> Callable[..., None]:
     """Return SciPy's dtpqrt. It runs without the GIL, so that a thread can read the next chunk meanwhile."""
+    scipy_linalg()
     from scipy.linalg import cython_lapack
 
-    look_again()
     capsule = cython_lapack.__pyx_capi__["dtpqrt"]
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
