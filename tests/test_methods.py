@@ -172,7 +172,8 @@ def test_invariance(name, invariance):
             assert_kept(name, invariance, design)
 
 
-LONG = {"subsets_within"}  # it takes half a minute interpreted
+# They take 10 to 30 seconds interpreted.
+LONG = {"subsets_within", "stability_selection", "stability_selection, by ols"}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])

@@ -409,6 +409,7 @@ def test_long_fields(tmp_path):
     assert csv.field_size_limit() == limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sep", [",", ";"])
 def test_the_time_is_linear_in_the_columns(tmp_path, sep):
     """100,000 take ten times as long as 10,000, within a factor of four; quadratic is a factor of ten."""
