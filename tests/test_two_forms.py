@@ -11,6 +11,7 @@ from bits import bits
 import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels.primitives import dot, narrow_dot
+from sparselin.parallel.threads import spread
 
 
 def test_a_kernel_computes_in_the_types_of_compiled_code():
@@ -140,6 +141,15 @@ def test_a_call_in_which_the_budget_is_spent_begins_again(added):
 def test_a_large_call_is_compiled_at_once(added):
     with _kernels.use("auto"):
         added(pair_of(_kernels.LARGE), 1)
+    assert added.due
+    assert added.work == 0
+
+
+def test_a_call_that_is_divided_among_threads_is_compiled_at_once(added):
+    """The threads write to one array, which none of them may restore."""
+    x, fixed = pair_of(8)
+    with _kernels.use("auto"):
+        spread(lambda a, b: added((x[a:b], fixed), 100), 8, 2)
     assert added.due
     assert added.work == 0
 

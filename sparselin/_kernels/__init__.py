@@ -20,7 +20,8 @@ possible time. With the constants below, b is about a third of p if the kernel m
 factor is 4. If the kernel is in a cache, b is larger than p; b is about a second for the kernels of `omp`.
 
 If the budget is spent in the middle of a call, the arrays that the call has changed are restored, and the
-compiled form begins again. A call with LARGE entries in its arrays is compiled at once.
+compiled form begins again. A call with LARGE entries in its arrays is compiled at once, and so is one that is
+divided among threads.
 
 SPARSELIN_COMPILE=always compiles at the first call, and SPARSELIN_COMPILE=never runs all kernels interpreted.
 This is also done where Numba is not installed. Large problems then take some hundred times as long.
@@ -78,7 +79,7 @@ class Kernel:
     def _run_within_budget(self, arguments: tuple[Any, ...]) -> Any:
         """Return the results of the interpreted form, or of the form in use later if the budget is spent."""
         arrays = list(_arrays(arguments))
-        if form() != "always" and sum(array.size for array in arrays) < LARGE:
+        if not (form() == "always" or _METER.shared or sum(array.size for array in arrays) >= LARGE):
             saved = [(array, array.copy()) for array in arrays if array.flags.writeable]
             budget = _METER.left = BUDGET * self.price - self.work
             try:
@@ -162,9 +163,10 @@ def _arrays(value: Any) -> Iterator[NDArray[Any]]:
 
 
 class _Meter(threading.local):
-    """The units of work that are left in the budget of the call that runs in this thread."""
+    """Two facts of each thread: the work that is left of the budget of its call, and `shared_work`."""
 
     left = math.inf
+    shared = False
 
 
 class _SpentError(Exception):
@@ -284,6 +286,19 @@ def form() -> str:
     Raises ValueError if SPARSELIN_COMPILE is none of the first three.
     """
     return _in_use or _form_by_environment()
+
+
+@contextlib.contextmanager
+def shared_work() -> Iterator[None]:
+    """Compile kernels at once that this thread calls in a `with` block.
+
+    Several threads may write to one array, so that no thread may restore it.
+    """
+    before, _METER.shared = _METER.shared, True
+    try:
+        yield
+    finally:
+        _METER.shared = before
 
 
 @contextlib.contextmanager

@@ -26,6 +26,8 @@ from typing import Any, TypeAlias
 
 from threadpoolctl import ThreadpoolController
 
+from sparselin._kernels import shared_work
+
 # Numbers of floating point operations. Below the first number BLAS is not limited, because it is serial by
 # itself (OpenBLAS divides matrix products of more than 2¹⁸ multiplications). Below the second number one
 # thread is used, because waking another takes up to some milliseconds.
@@ -176,14 +178,19 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
         if size:
             task(0, size)
         return
+
+    def shared(start: int, stop: int) -> None:
+        with shared_work():
+            task(start, stop)
+
     cuts = [size * i // count for i in range(count + 1)]
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     outbox: _Outbox = SimpleQueue()
     for part in parts[1:]:
-        inbox.put((functools.partial(task, *part), outbox))
+        inbox.put((functools.partial(shared, *part), outbox))
     try:
         if parts:
-            task(*parts[0])
+            shared(*parts[0])
     finally:
         errors = [outbox.get() for _ in parts[1:]]
     for error in errors:
