@@ -21,8 +21,9 @@ ARGS   ?=
 # Two processes; a file of tests stays in one of them as far as possible, so that its kernels are compiled once.
 PARALLEL := -n 2 --dist worksteal
 
-.PHONY: verify ledger guarantee diversity networks test slow doors test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
-	lock locked dist dist-compiled packaging release-check lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity networks test slow doors bounds without-numba test-minimum neural dropin \
+	formal docs browser bench bench-scale notebooks attack lock locked dist dist-compiled packaging release-check \
+	lint types check doctest install clean
 
 verify: $(VERIFY)
 	$(BIN)/sparselin verify $(ARGS)
@@ -64,6 +65,20 @@ neural: $(STAMP)
 	$(BIN)/pytest -q $(PARALLEL) tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
 	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/neural proofs_checks/experiments/networks $(wildcard sparselin/estimators/network*.py) \
 	    docs/guide/networks.md --doctest-glob='*.md'
+
+# All methods with checks of bounds: their kernels are compiled for it, into a cache of their own. Two minutes.
+bounds: $(STAMP)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(BIN)/pytest -q $(PARALLEL) -m "not slow" tests/test_methods.py \
+	    -k give_the_bits
+
+# Tests of the engine in an environment without Numba, where everything runs interpreted. Two minutes.
+ENGINE := omp lasso_path dual_polytope sequential_lasso positive coherence
+without-numba: $(STAMP)
+	$(BIN)/python -m venv $(VENV)-without-numba
+	$(VENV)-without-numba/$(PROGRAMS)/python -m pip install --quiet numpy scipy scikit-learn threadpoolctl lazy-loader \
+	    python-flint pandas hypothesis pytest pytest-xdist
+	$(VENV)-without-numba/$(PROGRAMS)/python -m pip install --quiet --no-deps --editable .
+	$(VENV)-without-numba/$(PROGRAMS)/pytest -q $(PARALLEL) -m "not slow" $(ENGINE:%=tests/test_%.py)
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)

@@ -323,7 +323,7 @@ COLD = {
     "X, y, 2, sl.spectral.GeneralizedRank(0.5)": "choose_nu",
     "X, y, regularizer=sl.spectral.GeneralizedRank(0.5)": "local_search",
 }
-COLD_SECONDS = {"omp": 3.0, "lasso_path": 5.0, "guarantee_bounds": 20.0}
+COLD_SECONDS = {"omp": 0.5, "guarantee_bounds": 4.0}
 COLD_FORMS = {
     "float32": "(X.astype('f4'), y.astype('f4')",
     "fortran": "(np.asfortranarray(X), y",
@@ -335,10 +335,10 @@ def cold_calls() -> Iterator[tuple[str, str, float, dict[str, Any]]]:
     """Yield the name, title, goal and call of each row: public functions, and data in other forms."""
     for arguments, names in COLD.items():
         for name in names.split():
-            yield name, "first call", COLD_SECONDS.get(name, 10.0), {"call": f"{name}({arguments})"}
+            yield name, "first call", COLD_SECONDS.get(name, 2.0), {"call": f"{name}({arguments})"}
     for form, data in COLD_FORMS.items():
         for name, rest in (("omp", ", k=3)"), ("lasso_path", ")")):
-            yield f"{name}-{form}", "first call", COLD_SECONDS[name], {"call": name + data + rest}
+            yield f"{name}-{form}", "first call", COLD_SECONDS.get(name, 2.0), {"call": name + data + rest}
     yield "omp-later", "calls 2 to 10", 1.0, {"call": "omp(X, y, 3)", "later": 9}
 
 

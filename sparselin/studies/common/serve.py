@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from sparselin._kernels import form, use
 from sparselin.plots.explorer.frame import frame
 from sparselin.plots.explorer.presets import PRESETS
 
@@ -20,9 +21,10 @@ _SECONDS = 2  # a page whose socket closed may reconnect for so long; then its s
 
 
 def warm_up() -> None:
-    """Call the functions that the pages call, so that the first drag waits for no import."""
-    for preset in PRESETS.values():
-        frame(preset.state)
+    """Call the functions that the pages call, so that no drag waits for an import or a compilation."""
+    with use("always") if form() == "auto" else contextlib.nullcontext():
+        for preset in PRESETS.values():
+            frame(preset.state)
 
 
 def bind(port: int) -> socket.socket:
