@@ -9,7 +9,9 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import threading
+from collections import Counter
 from types import SimpleNamespace
 
 import numba
@@ -48,6 +50,9 @@ def forms(data, method):
             yield form(X), z
         yield frozen(X), frozen(z)
         yield frozen(np.repeat(X, 2, axis=1)[:, ::2]), frozen(np.asfortranarray(z))
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/X.npy", X)
+            yield np.load(f"{folder}/X.npy", mmap_mode="r"), z
         if "Gram" in SUPPORT[method.name].data:
             yield sl.Problem.from_gram(X.T @ X, X.T @ z, float(z @ z)), None
 
@@ -74,6 +79,19 @@ def test_nothing_is_left_to_compile(name, warm):
                 method.call(X, y, data.levels)
     new = signatures() - before
     assert not new
+
+
+# Those of two dtypes; `select_rows` is compiled for OMP and OLS, and products have V and Z in both dtypes.
+MOST = Counter({"select_rows": 4, "by_rows": 3, "by_columns": 3})
+
+
+def test_a_kernel_is_compiled_for_each_dtype_and_not_for_each_kind_of_array(warm):
+    for name, method in METHODS.items():
+        for X, y in forms(DESIGNS["tall"], method):
+            with contextlib.suppress(TypeError, ValueError):  # of what the method lacks
+                method.call(X, y, DESIGNS["tall"].levels)
+        counts = Counter((module, kernel) for module, kernel, _ in signatures())
+        assert [key for key, n in counts.items() if n > (MOST[key[1]] or 2)] == [], name
 
 
 def test_large_data_are_above_the_size_for_single_picks():
