@@ -179,7 +179,7 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
             task(0, size)
         return
 
-    def shared(start: int, stop: int) -> None:
+    def compute(start: int, stop: int) -> None:
         with shared_work():
             task(start, stop)
 
@@ -187,10 +187,10 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     outbox: _Outbox = SimpleQueue()
     for part in parts[1:]:
-        inbox.put((functools.partial(shared, *part), outbox))
+        inbox.put((functools.partial(compute, *part), outbox))
     try:
         if parts:
-            shared(*parts[0])
+            compute(*parts[0])
     finally:
         errors = [outbox.get() for _ in parts[1:]]
     for error in errors:
