@@ -11,4 +11,6 @@ def bits(value):
         return [bits(getattr(value, field.name)) for field in dataclasses.fields(value)]
     if isinstance(value, (tuple, list)):
         return [bits(part) for part in value]
-    return (value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.tobytes()
+    return repr(value)

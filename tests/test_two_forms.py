@@ -1,8 +1,10 @@
 """The two forms of kernels, interpreted and compiled; `test_methods.py` compares them on all methods."""
 
 import os
+import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +88,37 @@ def test_larger_data_give_the_same_bits(shape):
                 with _kernels.use(form):
                     results.append(bits(call()))
             assert results[0] == results[1]
+
+
+PROCESSORS = """
+import hashlib, logging, sys
+sys.path.insert(0, {tests!r})
+logging.getLogger("sparselin").setLevel("WARNING")
+import numpy as np, sparselin as sl
+from bits import bits
+X, y = sl.ensembles.gaussian(60, 20, rng=0)
+for A in (X, np.asfortranarray(X), X.astype(np.float32)):
+    z = y.astype(A.dtype)
+    omp, path = sl.omp(A, z, 5, intercept=True, standardize=True), sl.lasso_path(A, z)
+    found = omp, path, sl.batch_omp(A, z[:, None], 4)
+    print(hashlib.sha256(repr(bits(found)).encode()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="Numba knows other processors")
+def test_processors_without_fused_multiply_add_give_the_same_bits(tmp_path):
+    code = PROCESSORS.format(tests=str(Path(__file__).parent))
+    found = []
+    for processor in ("", "x86-64-v3", "nehalem"):  # this one; with AVX2 and FMA; with neither
+        environment = {
+            "NUMBA_CPU_NAME": processor,
+            "NUMBA_CPU_FEATURES": "",
+            "NUMBA_CACHE_DIR": str(tmp_path),
+        }
+        found.append(run(code, SPARSELIN_COMPILE="always", **environment if processor else {}))
+    assert found[0].stdout.count("\n") == 3, found[0].stderr
+    assert found[0].stdout == found[1].stdout == found[2].stdout
 
 
 # The budget
