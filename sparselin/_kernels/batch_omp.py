@@ -297,9 +297,8 @@ def update(dictionary, signal, recurrence, t, inverse, share):
     extend(recurrence, dictionary.G32[i], t, np.float32(inverse), np.float32(share))
 
 
-# The compiler may reorder sums and contract products (FMA), because W and c only exclude columns: a pick that
-# is certain in float32, by the bounds of `pick`, is the pick that float64 finds. So no result depends on the
-# roundings here. Otherwise a signal would take a sixth more time.
+# The compiler may reorder sums and contract products (FMA): no result depends on the roundings of W and c, as
+# `pick` shows. Otherwise a signal would take a sixth more time.
 @inner(fastmath={"reassoc", "contract"})
 def extend(recurrence, row, t, inverse, share):
     """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
@@ -342,33 +341,38 @@ def pick(dictionary, signal, known, recurrence, t):
     `known` has the bounds zero and error for float64. The float32 values are tried first, and have a larger
     error. Let U_S = QR for the selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding
     error of step t, at most t + 2 times half an eps of float32.
+
+    The result does not depend on the roundings of float32, but only on the scores in float64. The scores of
+    one column in float32 and in float64 differ by at most e = `error` + `own` in units of ‖y‖, where `own` is
+    the error in float64. A column that is certain in float64 leads by 2·`own` there. So a lead of
+    2(e + `own`) in float32 implies it, and a column whose score is smaller than the largest one by more than
+    this in float32 cannot be one of those that decide in float64.
     """
     length = signal.length
-    error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
-    if length > 0:
-        error += known.error / length
-    best, i = largest(recurrence.bits, recurrence.tops, np.float32(2 * error))
-    if i >= 0 and best * length > (known.zero + 2 * error * length) * dictionary.scale[i]:
+    own = known.error / length if length > 0 else 0.0
+    error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2)) + own
+    best, i = largest(recurrence.bits, recurrence.tops, np.float32(2 * error + 4 * own))
+    if i >= 0 and best * length > (known.zero + 2 * (error + own) * length) * dictionary.scale[i]:
         return i
-    compare(dictionary, signal, recurrence, t, best, error)
+    compare(dictionary, signal, recurrence, t, best, error, own)
     return certain_argmax(recurrence.size, dictionary.scale, known)
 
 
 @inner()
-def compare(dictionary, signal, recurrence, t, best, error):
+def compare(dictionary, signal, recurrence, t, best, error, own):
     """Compute |c_j|, c_j = ⟨u_j, y⟩ − G[j, S]γ, in float64 for the columns that may have the largest score.
 
     The values are written into `recurrence.size`, with −1 for all other columns. γ are the coefficients of y
     on the selected columns S, and G is the Gram matrix.
 
-    best, error : the largest float32 score scale_j|c_j|, and the bound on the error of float32 scores, in
-        units of ‖y‖.
+    best, error, own : the largest float32 score scale_j|c_j|, and the bounds on the errors of scores in
+        float32 and in float64, in units of ‖y‖.
     """
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
     while abs(c[first]) < best:
         first += 1
-    low = best - error * scale[first] - _TINY32
+    low = best - error * scale[first] - 4 * own - _TINY32
     for j in range(size.size):
         size[j] = -1
         if abs(c[j]) + error * scale[j] >= low and not is_among(j, signal.chosen, t):
