@@ -511,10 +511,10 @@ def _note(state, size, square):
     square : ‖r‖², r the residual of y on this set.
     """
     if square < state.value[0] - SLACK:
-        state.value[0] = square
         copy(state.inside[:size], state.found)
         state.counters[SIZE] = size
         state.counters[MOVES] += 1
+        state.value[0] = square
 
 
 @inner()
