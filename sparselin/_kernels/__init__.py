@@ -1,12 +1,12 @@
 """Kernels: functions of arrays, without validation, in two forms: interpreted, and compiled by Numba.
 
 Both forms give the same bits, because the order of sums is stated (in the module `primitives`, or by a loop),
-and the compiler neither reorders them nor contracts products (FMA). So the choice of a form changes the time
-and not the result, and processors with other instructions give the same bits. The kernels that have the
-option `fastmath` with "reassoc" or "contract" are exceptions, and their comments say which numbers that
-concerns. Outside kernels, and in kernels for eigenvalues, BLAS and LAPACK compute products of matrices and
-eigenvalues, whose last bits depend on the library and on the processor. Exp and log are those of the C
-library.
+and the compiler neither reorders them nor contracts products to fused multiply-adds (FMA), unless the source
+states one. So the choice of a form changes the time and not the result, and processors with other
+instructions give the same bits. Two modules let the compiler reorder sums: `products`, for large calls that
+are always compiled, and `batch_omp`, where no result depends on it. Outside kernels, and in kernels for
+eigenvalues, BLAS and LAPACK compute products of matrices and eigenvalues, whose last bits depend on the
+library and on the processor. Exp and log are those of the C library.
 
 The compiled form is made when it is first needed, and Numba is imported then. The module `compiler` makes it,
 and the module `cache` says where it is stored.
@@ -17,7 +17,9 @@ run. A compilation takes time in proportion to the bytecode of a kernel and of t
 budget is a multiple of its length. Let b be the time in which the budget is spent, and p the time that it
 takes to have the compiled form. Then all calls together take at most 1 + max(b/p, p/b) times the least
 possible time. With the constants below, b is about a third of p if the kernel must be compiled; then the
-factor is 4. If the kernel is in a cache, b is larger than p; b is about a second for the kernels of `omp`.
+factor is 4. If the kernel is in a cache, b is larger than p: two to three seconds for the kernels of `omp`.
+The choice must not depend on what a cache holds, so a program with many small problems is faster with
+SPARSELIN_COMPILE=always, if `sparselin warm-up` has filled the cache.
 
 If the budget is spent in the middle of a call, the arrays that the call has changed are restored, and the
 compiled form begins again. A call with LARGE entries in its arrays is compiled at once, and so is one that is
@@ -30,26 +32,20 @@ This is also done where Numba is not installed. Large problems then take some hu
 import contextlib
 import functools
 import importlib.util
-import itertools
-import math
-import opcode
 import os
-import threading
-import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import notice, primitives
+from sparselin._kernels import notice
+from sparselin._kernels.interpreter import METER, SpentError, interpret, of_numpy, of_python
 
 _CHOICES = ("auto", "always", "never")
 LARGE = 2**16  # entries
 # The budget, in units of the length of the bytecode. A byte takes about 0.45 ms to compile, and 7 ns to run.
 BUDGET = 24_000
-_PRIMITIVE = 300  # the work of a call of a primitive
-_RUN = 64  # steps
 
 
 class Kernel:
@@ -58,8 +54,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], entry: bool) -> None:
         """Take a function, the options of `numba.njit`, and whether Python calls the compiled form."""
         functools.update_wrapper(self, function)
-        self.py_func = function
-        self.options = options
+        self.py_func, self.targetoptions = function, options  # the names by which Numba inlines a function
         self.entry = entry
         self.work = 0  # the units of work that were interpreted
         self.due = False  # whether the budget is spent
@@ -74,22 +69,23 @@ class Kernel:
 
     def _interpret(self, arguments: tuple[Any, ...]) -> Any:
         with np.errstate(all="ignore"):
-            return _of_python(self.interpreted(*(_of_numpy(argument) for argument in arguments)))
+            return of_python(self.interpreted(*(of_numpy(argument) for argument in arguments)))
 
     def _run_within_budget(self, arguments: tuple[Any, ...]) -> Any:
         """Return the results of the interpreted form, or of the form in use later if the budget is spent."""
         arrays = list(_arrays(arguments))
-        if not (form() == "always" or _METER.shared or sum(array.size for array in arrays) >= LARGE):
+        if not (form() == "always" or METER.shared or sum(array.size for array in arrays) >= LARGE):
             saved = [(array, array.copy()) for array in arrays if array.flags.writeable]
-            budget = _METER.left = BUDGET * self.price - self.work
+            budget, before = BUDGET * self.price - self.work, METER.left
+            METER.left = budget
             try:
                 return self._interpret(arguments)
-            except _SpentError:
+            except SpentError:
                 for array, copy in saved:
                     array[...] = copy
             finally:
-                self.work += budget - int(_METER.left)
-                _METER.left = math.inf
+                self.work += budget - int(METER.left)
+                METER.left = before
         if form() == "without Numba":
             notice.recommend_numba()
         self.due = True
@@ -109,37 +105,15 @@ class Kernel:
 
     @functools.cached_property
     def interpreted(self) -> Callable[..., Any]:
-        """A copy of the function that calls the interpreted forms of other kernels.
-
-        It computes as compiled code does. Its floating point constants are NumPy's: 0.0 + x is in float64 if
-        x is in float32, and a division by zero gives inf or NaN. The module `math` is replaced by `_Math`.
-        Loops and primitives count their work.
-        """
-        code, space = self.py_func.__code__, dict(self.py_func.__globals__)
-        copy = types.FunctionType(code.replace(co_consts=_of_numpy(code.co_consts)), space, code.co_name)
-        space["range"] = _counting_range(code)
-        for name in code.co_names:
-            value = space.get(name)
-            if value is math:
-                space[name] = _Math
-            elif isinstance(value, Kernel):
-                space[name] = value.interpreted
-            elif isinstance(value, float):
-                space[name] = np.float64(value)
-            elif callable(value) and value.__module__ == primitives.__name__:
-                space[name] = _with_work(value)
-        return copy
+        """The interpreted form, which calls the interpreted forms of other kernels."""
+        names, space = self.py_func.__code__.co_names, self.py_func.__globals__
+        kernels = {name: space[name] for name in names if isinstance(space.get(name), Kernel)}
+        return interpret(self.py_func, {name: kernel.interpreted for name, kernel in kernels.items()})
 
     @property
     def _numba_type_(self) -> Any:
         """The type by which Numba knows a kernel that another kernel calls."""
         return self.compiled._numba_type_
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of Numba's dispatcher."""
-        if name.startswith("__") or name in {"compiled", "interpreted"}:
-            raise AttributeError(name)
-        return getattr(self.compiled, name)
 
 
 def _callees(kernel: Kernel, known: set[Kernel]) -> set[Kernel]:
@@ -160,107 +134,6 @@ def _arrays(value: Any) -> Iterator[NDArray[Any]]:
     elif isinstance(value, tuple):
         for part in value:
             yield from _arrays(part)
-
-
-class _Meter(threading.local):
-    """Two facts of each thread: the work that is left of the budget of its call, and `shared_work`."""
-
-    left = math.inf
-    shared = False
-
-
-class _SpentError(Exception):
-    """The budget is spent."""
-
-
-_METER = _Meter()
-
-
-def _spend(work: int) -> None:
-    _METER.left -= work
-    if _METER.left < 0:
-        raise _SpentError
-
-
-def _counting_range(code: types.CodeType) -> Callable[..., Iterable[int]]:
-    """Return a `range` that counts the work of its steps: for each the mean length of a loop in the code.
-
-    Steps are counted _RUN at a time, because a loop may end early.
-    """
-    length = len(code.co_code) // (1 + code.co_code[::2].count(opcode.opmap["FOR_ITER"]))
-
-    def steps_of(*bounds: int) -> Iterable[int]:
-        steps = range(*bounds)
-        if len(steps) > _RUN:
-            return itertools.chain.from_iterable(runs(steps))
-        _spend(length * len(steps))
-        return steps
-
-    def runs(steps: range) -> Iterator[range]:
-        for start in range(0, len(steps), _RUN):
-            run = steps[start : start + _RUN]
-            _spend(length * len(run))
-            yield run
-
-    return steps_of
-
-
-def _with_work(primitive: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        _spend(_PRIMITIVE)
-        return primitive(*arguments)
-
-    return call
-
-
-def _of_numpy(value: Any) -> Any:
-    """Return a float as a float64 of NumPy, also inside tuples, and other values as they are."""
-    if type(value) is float:
-        return np.float64(value)
-    if isinstance(value, tuple):
-        parts = [_of_numpy(part) for part in value]
-        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
-    return value
-
-
-def _of_python(value: Any) -> Any:
-    """Return a number of NumPy as one of Python, as compiled code does, also inside tuples."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return tuple(map(_of_python, value)) if type(value) is tuple else value
-
-
-class _Math:
-    """The functions of `math` that kernels use, with the results of compiled code.
-
-    A square root has the dtype of its argument, and is NaN for negative numbers. Python has its own `hypot`,
-    with other roundings than that of the C library.
-    """
-
-    inf, nan = np.float64(math.inf), np.float64(math.nan)
-    sqrt, hypot = np.sqrt, np.hypot
-    floor, frexp = math.floor, math.frexp
-    ldexp = np.ldexp
-
-    @staticmethod
-    def exp(x: float) -> Any:
-        return np.float64(math.exp(x)) if x < 709 else np.exp(x)
-
-    @staticmethod
-    def log(x: float) -> Any:
-        return np.float64(math.log(x)) if x > 0 else np.log(x)
-
-    @staticmethod
-    def log1p(x: float) -> Any:
-        return np.float64(math.log1p(x)) if x > -1 else np.log1p(x)
-
-    @staticmethod
-    def log2(x: float) -> Any:
-        return np.float64(math.log2(x)) if x > 0 else np.log2(x)
-
-    @staticmethod
-    def sin(x: float) -> Any:
-        return np.float64(math.sin(x))
 
 
 @functools.cache
@@ -294,11 +167,11 @@ def shared_work() -> Iterator[None]:
 
     Several threads may write to one array, so that no thread may restore it.
     """
-    before, _METER.shared = _METER.shared, True
+    before, METER.shared = METER.shared, True
     try:
         yield
     finally:
-        _METER.shared = before
+        METER.shared = before
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ Python, Numba and all sources are those of the build. Otherwise the kernel comes
 compiled.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -108,7 +109,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             stamp = self._impl.locator.get_source_stamp()
             self._cache_file = CheckedFile(self._cache_path, self._impl.filename_base, stamp, version)
         self._compiled = CheckedFile(FOLDER, _base_name(function), _STAMP, version)
-        self._turn = Turn(Path(self._cache_path) / f"{_base_name(function)}.lock")
+        self.turn = Turn(Path(self._cache_path) / f"{_base_name(function)}.lock")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled form for these types, or None."""
@@ -120,23 +121,15 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 return CompileResult._rebuild(target_context, *found)
         found = super().load_overload(sig, target_context)
         if found is None and self._cache_path:
-            self._turn.begin()
+            self.turn.begin()
             found = super().load_overload(sig, target_context)  # another process may have stored it
-        if found is not None:
-            self._turn.end()
         return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Store a compiled form, and let another process compile the next."""
-        super().save_overload(sig, data)
-        self._turn.end()
 
 
 class Turn:
     """The right of one process to compile a kernel, by a lock on a file; other processes wait for the result.
 
-    A process that is interrupted while it compiles keeps its turn until it ends. So the others wait for at
-    most _LONGEST seconds. Where files cannot be locked, nobody waits.
+    They wait for at most _LONGEST seconds. Where files cannot be locked, nobody waits.
     """
 
     def __init__(self, path: Path) -> None:
@@ -149,18 +142,24 @@ class Turn:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError:
-            return
-        until = time.monotonic() + _LONGEST
-        while time.monotonic() < until:
-            try:
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            until = time.monotonic() + _LONGEST
+            while not self._lock() and time.monotonic() < until:
                 time.sleep(0.05)
+        except OSError:
+            self.end()
+
+    def _lock(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def end(self) -> None:
         """End the turn of this process, if it has it."""
         if self._file >= 0:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # a child of this process may keep the file open
             os.close(self._file)
             self._file = -1
 

@@ -1,8 +1,8 @@
 """The compiled forms of the functions in `primitives`, which Numba takes in their place.
 
-They are written with LLVM's builder, in the middle of the function that calls them. (An overload that Numba
-inlines would be shorter. But in a function that is itself inlined, Numba 0.68 loses the assignments of
-`A[i, j] = A[j, i] = f(x)` if f is such an overload.)
+Those that are called often are written with LLVM's builder, in the middle of the function that calls them.
+(An overload that Numba inlines would be shorter. But if f is such an overload, Numba 0.68 loses the
+assignment `t.A[i] = f(x)` to an array that is a field of a tuple.)
 """
 
 from typing import Any
@@ -16,15 +16,21 @@ from sparselin._kernels import primitives
 from sparselin._kernels.primitives import LANES
 
 
-@type_callable(primitives.multiply_add)  # type: ignore[untyped-decorator]
-def _type_multiply_add(context: Any) -> Any:
-    return lambda a, b, c: types.float64
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """Return a·b + c in float32, rounded once."""
 
 
-@lower_builtin(primitives.multiply_add, types.float64, types.float64, types.float64)  # type: ignore[untyped-decorator]
-def _multiply_add(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    """Return a·b + c, rounded once. Without such an instruction a function of the C library is called."""
-    return builder.fma(*values)
+def _define_multiply_add(function: Any, kind: Any) -> None:
+    """Let `function` be the instruction for numbers of type `kind`, or else a function of the C library."""
+    type_callable(function)(lambda context: lambda a, b, c: kind)
+
+    @lower_builtin(function, kind, kind, kind)  # type: ignore[untyped-decorator]
+    def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.fma(*values)
+
+
+_define_multiply_add(primitives.multiply_add, types.float64)
+_define_multiply_add(_fma, types.float32)
 
 
 def _define_dot(function: Any, kind: Any) -> None:
@@ -99,6 +105,24 @@ def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> An
         with builder.if_then(builder.icmp_unsigned("!=", builder.and_(size, number(width)), number(0))):
             add_products(sums, builder.sub(size, builder.and_(size, number(2 * width - 1))))
     return builder.extract_element(builder.load(sums[0]), ir.Constant(ir.IntType(32), 0))
+
+
+@overload(primitives.add_eight_rows)  # type: ignore[untyped-decorator]
+def _add_eight_rows(A, i, left, x, out):  # type: ignore[no-untyped-def]
+    def add_eight_rows(A, i, left, x, out):  # type: ignore[no-untyped-def]
+        right = left + out.size
+        a, b, c, e = A[i, left:right], A[i + 1, left:right], A[i + 2, left:right], A[i + 3, left:right]
+        f, g, h, k = A[i + 4, left:right], A[i + 5, left:right], A[i + 6, left:right], A[i + 7, left:right]
+        xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
+        xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+        for j in range(out.size):
+            ab = _fma(xa, np.float32(a[j]), xb * np.float32(b[j]))
+            ce = _fma(xc, np.float32(c[j]), xe * np.float32(e[j]))
+            fg = _fma(xf, np.float32(f[j]), xg * np.float32(g[j]))
+            hk = _fma(xh, np.float32(h[j]), xk * np.float32(k[j]))
+            out[j] += (ab + ce) + (fg + hk)
+
+    return add_eight_rows
 
 
 @overload(primitives.subtract)  # type: ignore[untyped-decorator]

@@ -15,10 +15,10 @@ from sparselin._kernels.primitives import dot
 _IN_CACHE = 10**6  # entries
 _SUMS_WIDTH = 8192  # columns per strip of the moments: their sums fit into the second-level cache
 _WIDTH = 4096  # columns per strip: rows long enough to stream, short enough for the second-level cache
-_LARGE = {"fastmath": {"reassoc", "contract"}}
+_IN_NO_ORDER = {"fastmath": {"reassoc", "contract"}}
 
 
-@kernel(**_LARGE)
+@kernel(**_IN_NO_ORDER)
 def by_rows(X, V, Z, start, stop):
     """Compute the columns start..stop of Z = VX (p, d) for X (n, d) in C order.
 
@@ -58,7 +58,7 @@ def by_rows(X, V, Z, start, stop):
                     upper[j] += share * row[j]
 
 
-@kernel(**_LARGE)
+@kernel(**_IN_NO_ORDER)
 def by_columns(Xt, V, Z, start, stop):
     """Compute the columns start..stop of Z = VX for X in Fortran order, given as Xt (d, n).
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project
-from sparselin._kernels.primitives import dot, subtract
+from sparselin._kernels.primitives import add_eight_rows, dot, subtract
 
 LARGEST = 32767
 _GUESS = 6  # in most columns no entry is larger than this many root mean squares
@@ -79,33 +79,16 @@ def _copy(X, by_rows, copy, unit, start, stop):
                 break
 
 
-# Products may be contracted (FMA): z only excludes columns from the comparison in float64.
-@inner(fastmath={"contract"})
+@inner()
 def _products(copy, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy (n, d).
-
-    Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. If the compiler
-    could reorder the sum, it would add all n terms one after the other, with a larger error.
-    """
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j is column j of the copy (n, d)."""
     n = copy.shape[0]
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
         out = z[left:right]
         out[:] = 0
         for i in range(0, n - 7, 8):
-            a, b, c = copy[i, left:right], copy[i + 1, left:right], copy[i + 2, left:right]
-            e, f, g = copy[i + 3, left:right], copy[i + 4, left:right], copy[i + 5, left:right]
-            h, k = copy[i + 6, left:right], copy[i + 7, left:right]
-            xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
-            xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
-            for j in range(out.size):
-                out[j] += (
-                    (xa * np.float32(a[j]) + xb * np.float32(b[j]))
-                    + (xc * np.float32(c[j]) + xe * np.float32(e[j]))
-                ) + (
-                    (xf * np.float32(f[j]) + xg * np.float32(g[j]))
-                    + (xh * np.float32(h[j]) + xk * np.float32(k[j]))
-                )
+            add_eight_rows(copy, i, left, x, out)
         for i in range(n - n % 8, n):
             row, share = copy[i, left:right], x[i]
             for j in range(out.size):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin._kernels import LARGE
 from sparselin._kernels import products as kernels
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
@@ -203,8 +204,6 @@ class GramRows:
 # The largest number of rows of V for which our kernel computes VX faster than BLAS, which packs all of X: for
 # X in Fortran order, and in C order. Like the next two numbers, tuned by fortran/* and omp/* of `make bench`.
 THIN, _THIN_BY_ROWS = 10, {4: 16, 8: 6}
-# The least number of entries of X for which our kernel is used.
-_LARGE = 2**16
 # The most entries for which NumPy, column by column, copies faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # The number of entries to copy above which threads are faster.
@@ -223,9 +222,12 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
 
 
 def multiply(X: FloatArray, V: FloatArray, out: FloatArray, count: int) -> None:
-    """Write VX, for V (p, n) and X (n, m), into the first m columns of `out`, using `count` threads."""
+    """Write VX, for V (p, n) and X (n, m), into the first m columns of `out`, using `count` threads.
+
+    Our kernels, whose sums are in no stated order, only serve an X with LARGE entries, so always compiled.
+    """
     p, m, by_rows = len(V), X.shape[1], X.flags.c_contiguous
-    if X.size < _LARGE or p == 1 or p > (_THIN_BY_ROWS[X.itemsize] if by_rows else THIN):
+    if X.size < LARGE or p == 1 or p > (_THIN_BY_ROWS[X.itemsize] if by_rows else THIN):
         spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, count)
     elif by_rows:
         spread(lambda a, b: kernels.by_rows(X, V, out, a, b), m, count)
