@@ -1,14 +1,16 @@
 """Damaged files in Numba's cache, and kernels that run as Python because compilation is switched off."""
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numba
 import pytest
 
-from sparselin._kernels import kernel
+from sparselin._kernels import cache, kernel
 
 
 def double(x):
@@ -22,7 +24,7 @@ def triple(x):
 def first_call(function, x):
     """Return f(x), and how often the cache had what the call needed, as in a new process."""
     compiled = kernel()(function)
-    return compiled(x), sum(compiled.stats.cache_hits.values())
+    return compiled(x), sum(compiled.compiled.stats.cache_hits.values())
 
 
 @pytest.fixture
@@ -59,6 +61,69 @@ def test_an_index_that_names_the_file_of_another_kernel(files):
     shutil.copy(*files("triple", ".nbc"), *files("double", ".nbc"))
     assert first_call(double, 1.5) == (3.0, 0)
     assert first_call(double, 1.5) == (3.0, 1)
+
+
+# The turn to compile
+
+
+@pytest.fixture
+def turns(tmp_path, monkeypatch):
+    """Two processes' turns to compile one kernel; a second one waits half a second."""
+    monkeypatch.setattr(cache, "_LONGEST", 0.5)
+    return cache.Turn(tmp_path / "kernel.lock"), cache.Turn(tmp_path / "kernel.lock")
+
+
+def seconds_to_begin(turn):
+    start = time.monotonic()
+    turn.begin()
+    return time.monotonic() - start
+
+
+needs_locks = pytest.mark.skipif(cache.fcntl is None, reason="no locks on files")
+
+
+@needs_locks
+def test_the_second_process_waits_until_the_first_has_compiled(turns):
+    first, second = turns
+    assert seconds_to_begin(first) < 0.3
+    assert seconds_to_begin(second) >= 0.5
+    first.end()
+    second.end()
+    assert seconds_to_begin(second) < 0.3
+    second.end()
+
+
+@needs_locks
+def test_nobody_waits_where_files_cannot_be_locked(turns, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(cache.fcntl, "flock", refuse)
+    assert seconds_to_begin(turns[0]) < 0.3
+
+
+@needs_locks
+def test_a_child_process_does_not_keep_the_turn(turns):
+    first, second = turns
+    first.begin()
+    os.set_inheritable(first._file, True)
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
+    first.end()
+    try:
+        assert seconds_to_begin(second) < 0.3
+    finally:
+        second.end()
+        child.communicate(b"\n")
+
+
+@needs_locks
+def test_the_turn_ends_if_compiling_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    refused = kernel()(double)
+    with pytest.raises(numba.TypingError):
+        refused(object())
+    assert list(tmp_path.rglob("*.lock"))
+    assert refused.compiled._cache.turn._file < 0
 
 
 AS_PYTHON = """

@@ -1,6 +1,8 @@
 """The two forms of kernels, interpreted and compiled; `test_methods.py` compares them on all methods."""
 
+import importlib
 import os
+import pkgutil
 import platform
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from bits import bits
 
 import sparselin as sl
 from sparselin import _kernels
-from sparselin._kernels.primitives import dot, narrow_dot
+from sparselin._kernels.primitives import add_eight_rows, dot, narrow_dot
 from sparselin.parallel.threads import spread
 
 
@@ -65,6 +67,56 @@ def test_sums_in_lanes_have_the_same_bits(function, kind):
                 with _kernels.use(form):
                     results.append(np.float64(product(x, b)).tobytes())
             assert results[0] == results[1], n
+
+
+@pytest.mark.parametrize("form", ["always", "never"])
+def test_inner_products_refuse_gaps(form):
+    """A sum over every other entry would have other lanes in one form than in the other."""
+    with _kernels.use(form), pytest.raises(Exception, match="without gaps"):
+        _kernels.kernel()(wide)(np.ones(8)[::2], np.ones(4))
+
+
+def eight(A, x, out):
+    add_eight_rows(A, 1, 2, x, out)
+
+
+def test_products_of_eight_rows_have_the_same_bits():
+    product, rng = _kernels.kernel()(eight), np.random.default_rng(0)
+    for _ in range(20):
+        A = rng.integers(-32767, 32768, (10, 503)).astype(np.int16)
+        x = (rng.standard_normal(12) * 2.0 ** rng.integers(-40, 3, 12)).astype(np.float32)
+        results = []
+        for form in ("always", "never"):
+            out = np.zeros(500, np.float32)
+            with _kernels.use(form):
+                product(A, x, out)
+            results.append(out)
+        assert np.array_equal(*results)
+        assert np.allclose(results[0], x[1:9].astype(float) @ A[1:9, 2:502], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("form", ["always", "never"])
+def test_products_of_eight_rows_are_rounded_once(form):
+    """4097² lies in the middle of two numbers of float32; float64 cannot add ±2⁻⁴⁰ to it."""
+    A = np.zeros((10, 6), np.int16)
+    A[1], A[2] = 4097, [0, 0, 1, -1, 3, -3]
+    x, out = np.zeros(12, np.float32), np.zeros(4, np.float32)
+    x[1:3] = 4097, 2.0**-40
+    with _kernels.use(form):
+        _kernels.kernel()(eight)(A, x, out)
+    assert (out.astype(float) - 4097**2).tolist() == [1, -1, 1, -1]
+
+
+def test_only_named_kernels_let_the_compiler_reorder_sums():
+    """The docstring of `_kernels` says what is true of each of them."""
+    found = set()
+    for module in pkgutil.iter_modules(_kernels.__path__, "sparselin._kernels."):
+        for name, kernel in vars(importlib.import_module(module.name)).items():
+            if isinstance(kernel, _kernels.Kernel) and kernel.__module__ == module.name:
+                free = kernel.targetoptions.get("fastmath", set())
+                if free is True or set(free) & {"fast", "reassoc", "contract"}:
+                    found.add(f"{module.name.rpartition('.')[2]}.{name}")
+    assert found == {"products.by_rows", "products.by_columns", "batch_omp.extend"}
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (40, 80), (100, 30)])
@@ -185,6 +237,22 @@ def test_a_call_that_is_divided_among_threads_is_compiled_at_once(added):
         spread(lambda a, b: added((x[a:b], fixed), 100), 8, 2)
     assert added.due
     assert added.work == 0
+
+
+def doubled(x):
+    return 2 * hook(x)
+
+
+def hook(x):
+    """Call a kernel from a kernel that is interpreted, as a callback may."""
+    return _kernels.kernel()(wide)(x, x)
+
+
+def test_a_kernel_inside_another_has_a_budget_of_its_own():
+    outer = _kernels.kernel()(doubled)
+    with _kernels.use("auto"):
+        assert outer(np.ones(3)) == 6.0
+    assert outer.work == 0
 
 
 def test_a_loop_that_ends_early_counts_what_it_did():

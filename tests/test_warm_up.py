@@ -27,7 +27,7 @@ from refusals import interrupt
 
 import sparselin as sl
 from sparselin import _kernels
-from sparselin._kernels import clock, notice
+from sparselin._kernels import Kernel, clock, notice
 from sparselin.greedy._single import SMALL
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
@@ -60,8 +60,8 @@ def forms(data, method):
 def signatures():
     """Return the signatures that are compiled or came from the cache, whatever the cache holds."""
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("sparselin._kernels.")]
-    kernels = [f for module in modules for f in module.values() if hasattr(f, "signatures")]
-    return {(f.__module__, f.__name__, signature) for f in kernels for signature in f.signatures}
+    kernels = [f for module in modules for f in module.values() if isinstance(f, Kernel)]
+    return {(f.__module__, f.__name__, signature) for f in kernels for signature in f.compiled.signatures}
 
 
 @pytest.fixture(scope="module")
