@@ -38,12 +38,12 @@ def table(name: str, seed: int, rows: int) -> Table:
 
         X, y = load_digits(return_X_y=True)
     elif name == "isolet":
-        from sparselin.datasets import files
+        from sparselin.ensembles.datasets import files
 
         with np.load(*files("ISOLET", ["isolet/isolet_full_int16.npz"])) as stored:
             X, y = stored["X_train_e4"] / 1e4, stored["y_train"].astype(int) - 1
     else:
-        from sparselin.datasets import images
+        from sparselin.ensembles.datasets import images
 
         found = images("mnist")
         X, y = found.pixels.reshape(len(found.pixels), -1), found.labels.astype(int)

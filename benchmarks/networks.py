@@ -23,7 +23,7 @@ def attention_cost(
     """Measure the seconds of two epochs of Sequential Attention divided by those of a plain training loop.
 
     The warm-up counts. The plain loop draws the same batches, without checks and records. The images come
-    from `sparselin.datasets`.
+    from `sparselin.ensembles.datasets`.
     """
     from torch.nn import functional as F
 
@@ -89,7 +89,7 @@ def images(n: int, source: str) -> tuple[Any, tuple[int, int]]:
     """Return the first n images as `Rows` of pixels in [0, 1], and their height and width."""
     import torch
 
-    from sparselin.datasets import images as read
+    from sparselin.ensembles.datasets import images as read
     from sparselin.neural.training import Rows
 
     found = read(source)  # type: ignore[arg-type]

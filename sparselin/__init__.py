@@ -13,7 +13,7 @@ __version__ = "1.0.0"
 _NEEDED = {
     "neural": validation.Extra("torch", "PyTorch", "pip install 'sparselin[neural]'"),
     "testing": validation.Extra("hypothesis", "hypothesis", "pip install 'sparselin[verify]'"),
-    "guarantees.inference": validation.Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
+    "post_selection.inference": validation.Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
     "plots.explorer.widget": validation.Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
 }
 __getattr__, __dir__, __all__ = validation.attach_stub(__name__, __file__, _NEEDED)

@@ -14,28 +14,19 @@ from .certificates.certify import Certificate as Certificate
 from .certificates.certify import certify as certify
 from .certificates.flow import FlowCertificate as FlowCertificate
 from .certificates.form import Verification as Verification
-from .certificates.subsets import SubsetCertificate as SubsetCertificate
-from .certificates.subsets import SubsetVerification as SubsetVerification
 from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
 from .greedy.ols import ols as ols
 from .greedy.omp import omp as omp
 from .greedy.swaps import swaps as swaps
-from .guarantees.best_subset import best_subset as best_subset
-from .guarantees.best_subset import resume_subset as resume_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.coherence import babel as babel
 from .guarantees.coherence import coherence as coherence
-from .guarantees.inference import inference as inference
-from .guarantees.knockoffs import knockoffs as knockoffs
-from .guarantees.leave_one_out import leave_one_out as leave_one_out
 from .guarantees.recovery import exact_recovery_coefficient as exact_recovery_coefficient
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
-from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
-from .guarantees.subsets_within import subsets_within as subsets_within
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
 from .lasso.flow import gradient_flow as gradient_flow
@@ -46,6 +37,10 @@ from .lasso.projection import project_dual as project_dual
 from .lasso.sequential import sequential_lasso as sequential_lasso
 from .lasso.sequential import window_ratios as window_ratios
 from .plots.explorer.widget import explore as explore
+from .post_selection.inference import inference as inference
+from .post_selection.knockoffs import knockoffs as knockoffs
+from .post_selection.leave_one_out import leave_one_out as leave_one_out
+from .post_selection.stability import stability_selection as stability_selection
 from .problem import Problem as Problem
 from .results import BatchSelection as BatchSelection
 from .results import BestSubset as BestSubset
@@ -82,6 +77,11 @@ from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search
 from .spectral.search import local_search as local_search
+from .subsets.best_subset import best_subset as best_subset
+from .subsets.best_subset import resume_subset as resume_subset
+from .subsets.certificate import SubsetCertificate as SubsetCertificate
+from .subsets.certificate import SubsetVerification as SubsetVerification
+from .subsets.subsets_within import subsets_within as subsets_within
 from .verification.along_path import verify as verify
 
 __version__: str

@@ -7,7 +7,7 @@ import numpy as np
 
 from proofs_checks.experiments.diversity.regularizers import REGULARIZERS
 from proofs_checks.experiments.diversity.run import DiversitySettings, MethodSelection
-from sparselin.datasets import MNIST, Images
+from sparselin.ensembles.datasets import MNIST, Images
 
 SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
 

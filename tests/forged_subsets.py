@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from proofs_checks.subset_checker import check
-from sparselin.certificates.subset_form import SubsetStage, SubsetVector
-from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.subsets.certificate import SubsetCertificate
+from sparselin.subsets.certificate_form import SubsetStage, SubsetVector
 from tests.fractional import centred_gram, fractions, solve
 
 _HUGE = Fraction(10) ** 400  # in place of an infinite height

@@ -10,8 +10,8 @@ from refusals import interrupt
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.guarantees import _depth_first as module
-from sparselin.guarantees.best_subset import best_subset
+from sparselin.subsets import _depth_first as module
+from sparselin.subsets.best_subset import best_subset
 
 TIE = 1e-10  # of ‖y‖²
 

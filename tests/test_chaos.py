@@ -12,7 +12,7 @@ from scipy.stats import gmean
 import sparselin as sl
 from proofs_checks.experiments import chaos
 from sparselin.estimators import OLSRegressor
-from sparselin.selection.methods import refit
+from sparselin.greedy.omp import refit
 
 # The models in chaospy
 

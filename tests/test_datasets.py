@@ -9,7 +9,7 @@ from diversity_runs import idx, pictures, store
 from refusals import refuses
 
 from proofs_checks.experiments.diversity.run import sample
-from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
+from sparselin.ensembles.datasets import FOLDER, MNIST, Images, images, read_idx
 
 
 def test_idx_files_are_read(tmp_path, rng):

@@ -14,7 +14,7 @@ from refusals import refuses
 from threadpoolctl import threadpool_limits
 
 from proofs_checks.experiments.diversity.command import diversity as command
-from sparselin.datasets import FOLDER
+from sparselin.ensembles.datasets import FOLDER
 
 mpl.use("Agg")
 
@@ -34,8 +34,8 @@ from proofs_checks.experiments.diversity.run import (
     select,
     select_all,
 )
-from sparselin import datasets
-from sparselin.datasets import images
+from sparselin.ensembles import datasets
+from sparselin.ensembles.datasets import images
 
 
 @pytest.fixture(scope="module")

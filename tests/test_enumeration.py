@@ -10,11 +10,12 @@ from refusals import interrupt
 
 import sparselin as sl
 from sparselin._kernels import triples as kernels
-from sparselin.guarantees import _dependence, _enumeration
-from sparselin.guarantees import best_subset as module
-from sparselin.guarantees._depth_first import Tree
 from sparselin.parallel import threads
 from sparselin.problem.errors import eps_of
+from sparselin.subsets import _enumeration
+from sparselin.subsets import best_subset as module
+from sparselin.subsets import dependence as _dependence
+from sparselin.subsets._depth_first import Tree
 
 TIE = 1e-9  # of ‖y‖²
 
@@ -30,7 +31,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def cold(monkeypatch):
-    monkeypatch.setattr("sparselin.guarantees._depth_first._starts", lambda X, y, k, forced: iter(()))
+    monkeypatch.setattr("sparselin.subsets._depth_first._starts", lambda X, y, k, forced: iter(()))
 
 
 def exact_least(X, y, k, intercept, forced=()):

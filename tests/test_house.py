@@ -9,11 +9,11 @@ from house import FLOORS, MODULES, PROJECT, ROOMS, ROOT, files, imports, numbers
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
-    "files": 305,
-    "folders": 24,
-    "rooms": 25,
-    "floors": 11,
-    "arrows": 115,
+    "files": 330,
+    "folders": 26,
+    "rooms": 26,
+    "floors": 13,
+    "arrows": 128,
     "long modules: library": 3,
     "long modules: proofs": 2,
     "long modules: tests": 8,

@@ -17,8 +17,8 @@ from sklearn.datasets import load_diabetes
 import sparselin as sl
 from sparselin.results.display import digits_of
 
-laws = pytest.importorskip("sparselin.guarantees._truncated_laws")
-conditional = importlib.import_module("sparselin.guarantees._conditional")
+laws = pytest.importorskip("sparselin.post_selection._laws")
+conditional = importlib.import_module("sparselin.post_selection._conditional")
 WEIGHTS, INF = np.array([1.0, 2.0, 0.5, 3.0, 1.5, 0.1] * 2), np.inf
 
 # Truncation sets: y moves along a statistic, and the path is computed again

@@ -8,7 +8,7 @@ import pytest
 import sparselin as sl
 from sparselin.certificates.certify import Certificate
 from sparselin.certificates.flow import FlowCertificate
-from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.subsets.certificate import SubsetCertificate
 
 DEPTHS = (600, 3_000, 100_000)  # below the limit of the interpreter, which counts calls, and above it
 

@@ -9,14 +9,14 @@ from refusals import refuses
 from scipy import sparse, stats
 
 import sparselin as sl
-from sparselin.guarantees import _splitting
-from sparselin.guarantees._conditional import spacing_p_values as spacing
-from sparselin.guarantees._noise import Noise
-from sparselin.guarantees._selection_events import Basis
-from sparselin.guarantees._splitting import randomize, select, split
-from sparselin.guarantees._traces import trace_of
+from sparselin.post_selection import _splitting
+from sparselin.post_selection._conditional import spacing_p_values as spacing
+from sparselin.post_selection._events import Basis
+from sparselin.post_selection._noise import Noise
+from sparselin.post_selection._splitting import randomize, select, split
+from sparselin.post_selection._traces import trace_of
 
-knockoffs = importlib.import_module("sparselin.guarantees.knockoffs")
+knockoffs = importlib.import_module("sparselin.post_selection.knockoffs")
 OPTIONS = pytest.mark.parametrize("options", [{}, {"intercept": True, "standardize": True}], ids=str)
 
 

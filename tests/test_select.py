@@ -19,8 +19,8 @@ from sklearn.model_selection import KFold
 
 import sparselin as sl
 from sparselin import plots
+from sparselin.estimators import _folds
 from sparselin.results import Status
-from sparselin.selection import cross_validation
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.select import findings
 from sparselin.studies.select.data import read
@@ -200,8 +200,8 @@ def test_the_lasso_tells_its_own_coefficients(table, frame):
 
 
 def test_the_figure_shows_the_errors_and_the_sizes():
-    folds = [cross_validation.Fold(1.0, np.array(errors), 9.0) for errors in ([8, 5, 3, 3.5], [9, 4, 4, 4])]
-    found = cross_validation.summarize(folds, 2)
+    folds = [_folds.Fold(1.0, np.array(errors), 9.0) for errors in ([8, 5, 3, 3.5], [9, 4, 4, 4])]
+    found = _folds.summarize(folds, 2)
     ax = plots.cross_validation(found, 5)
     curve = ax.lines[0]
     assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([2, 3, 4, 5], [8.5, 4.5, 3.5, 3.75])
@@ -218,9 +218,9 @@ def test_weights_count_as_repetitions(frame, tmp_path):
     many = job_of(tmp_path / "many.csv", "omp", 4)
     assert [row.feature for row in heavy.rows] == [row.feature for row in many.rows]
     np.testing.assert_allclose([row.r2 for row in heavy.rows], [row.r2 for row in many.rows], rtol=1e-9)
-    fold = cross_validation.Fold(1.0, np.array([1.0]), 1.0)
+    fold = _folds.Fold(1.0, np.array([1.0]), 1.0)
     heavy_fold = fold._replace(errors=np.array([3.0]), weight=3.0)
-    assert cross_validation.summarize([fold, heavy_fold], 0).error == 2.5
+    assert _folds.summarize([fold, heavy_fold], 0).error == 2.5
 
 
 def test_noise_gets_no_features(tmp_path, rng):

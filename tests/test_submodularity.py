@@ -13,7 +13,7 @@ import sparselin as sl
 from sparselin._kernels import linear_algebra
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees import submodularity
-from sparselin.guarantees._dependence import exactness
+from sparselin.subsets.dependence import exactness
 from sparselin.testing import integer_designs
 
 

@@ -16,11 +16,11 @@ from refusals import refuses
 
 import sparselin as sl
 from proofs_checks.subset_checker import Proof, check, eliminate
-from sparselin.certificates.curvature import is_semidefinite
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
-from sparselin.certificates.subset_form import SubsetStage
-from sparselin.certificates.subset_proof import SubsetProof
-from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.subsets.certificate import SubsetCertificate
+from sparselin.subsets.certificate_form import SubsetStage
+from sparselin.subsets.certificate_proof import SubsetProof
+from sparselin.subsets.curvature import is_semidefinite
 
 
 def data(task):

@@ -14,9 +14,9 @@ import pytest
 
 import sparselin as sl
 from sparselin._kernels import perspective as kernels
-from sparselin.guarantees import _search
-from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare, resume_subset
+from sparselin.subsets import _search
+from sparselin.subsets._best_first import BestFirst
+from sparselin.subsets.best_subset import best_subset, check_restrictions, prepare, resume_subset
 from tests.forged_subsets import Oracle, random_task
 from tests.refusals import refuses
 

@@ -1,7 +1,7 @@
 """Depth-first branch and bound over subsets, on a stack of residual Gram matrices. A search can be resumed.
 
 A residual Gram matrix holds the inner products of columns after their projection off the included features.
-See `sparselin.guarantees.best_subset` for the bounds.
+See `sparselin.subsets.best_subset` for the bounds.
 """
 
 import math
@@ -353,7 +353,7 @@ def _descend(frame, F, m, square, target):
 def _bound_error(frame, F, m):
     """Return by how much the bound of `relax` is reduced, because projected columns have errors.
 
-    The bound is the value at x = beta, or bound (3) of `sparselin.guarantees.best_subset`. The reduction is
+    The bound is the value at x = beta, or bound (3) of `sparselin.subsets.best_subset`. The reduction is
     twice the effect of the errors on two terms: on xᵀMx, M = G − diag(D), and on the sum T of the m largest
     v_j = u_j²/D_j, where u = b − Mx. √T is the norm of a vector, so the error of √T follows from the errors
     of the u_j. With w = `off`, the inner product of two columns of length at most 1 has an error of at most

@@ -1,6 +1,6 @@
 """The perspective relaxation of the best subset at one node of the search, and the lower bound from it.
 
-See `sparselin.guarantees._relaxation` for the problem, the bound and its rounding errors.
+See `sparselin.subsets._relaxation` for the problem, the bound and its rounding errors.
 """
 
 import math

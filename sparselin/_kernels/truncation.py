@@ -1,7 +1,7 @@
 """The truncation of a line or of a circle by the linear inequalities of a selection event.
 
 Row (j, ±) of a step is the inequality D_j±·v ∓ c_j ≥ 0, in which v and c_j are linear functions of y
-(`guarantees._selection_events`). `slack` holds its left side at y, `lead` and `B` hold v and c_j at each of h
+(`post_selection._events`). `slack` holds its left side at y, `lead` and `B` hold v and c_j at each of h
 directions. The kernels return an outer and an inner truncation: the first holds the exact one, and the exact
 one holds the second, if the errors of all numbers are within their bounds.
 """

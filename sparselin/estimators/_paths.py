@@ -16,12 +16,12 @@ from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
 from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
+from sparselin.greedy.omp import refit
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
 from sparselin.problem.labels import check_groups
 from sparselin.results import GeneralizedPath, GroupPath, LassoPath, SelectionPath, Status, SubsetResult
 from sparselin.results.base import FittedPath, dense
-from sparselin.selection.methods import refit
 from sparselin.validation import FloatArray, IndexArray, Names, check_mask
 
 Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[Any, ...]

@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 from sparselin import validation
 from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
+from sparselin.estimators._folds import MOST, Fold, summarize
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.greedy._losses import encode_labels
 from sparselin.problem.labels import check_same_rows
-from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.results import CrossValidation, FloatArray, IndexArray, Status
 from sparselin.results.base import dense
-from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 
 CRITERIA = ("aic", "bic", "ebic")
 LEAVE_ONE_OUT = "loo"

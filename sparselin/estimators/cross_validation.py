@@ -14,10 +14,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from sparselin.estimators._common import Split, without_weightless
+from sparselin.estimators._folds import Fold, summarize
 from sparselin.estimators._paths import Task, check_fold
 from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.problem.labels import check_same_rows
-from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
+from sparselin.results import CrossValidation
 from sparselin.validation import check_mask, check_weights
 
 

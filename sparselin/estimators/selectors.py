@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state
 import sparselin as sl
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
 from sparselin.estimators._selector import PathSelector
+from sparselin.greedy.omp import refit
+from sparselin.lasso.path import last_within, path_beyond
 from sparselin.problem.argument_names import suggest_parameters
 from sparselin.results import LassoPath, Status
-from sparselin.selection.methods import last_within, path_beyond, refit
 
 
 @suggest_parameters

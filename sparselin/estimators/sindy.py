@@ -17,8 +17,8 @@ import numpy as np
 from pysindy.optimizers import BaseOptimizer
 
 import sparselin as sl
+from sparselin.estimators._folds import Fold, summarize
 from sparselin.results.base import dense
-from sparselin.selection.cross_validation import Fold, summarize
 from sparselin.validation import check_mask
 
 

@@ -11,7 +11,7 @@ from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, GreedyMethod, Selection
 from sparselin.greedy._walk import Pick, argmax
-from sparselin.problem import DataOptions, as_problem, takes_problem
+from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.support import is_complex
 from sparselin.results import SelectionPath, Status
 from sparselin.validation import Columns
@@ -130,3 +130,10 @@ def largest_positive(selection: Selection) -> Pick | Status:
     BEYOND_PRECISION if rounding leaves the coefficients undecided.
     """
     return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)
+
+
+def refit(problem: Problem, order: Any) -> SelectionPath:
+    """Fit least squares on the first 1, 2, … features of a given order, and return the models as a path."""
+    if len(order) == 0:
+        return omp(problem, 1, tol=1.0)  # ends before its first pick
+    return omp(problem, len(order), forced=order)

@@ -45,12 +45,12 @@ import numpy as np
 import scipy.linalg
 
 from sparselin._kernels import dependence as kernels
-from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets.dependence import exactness
 
 
 class ScaledData(NamedTuple):

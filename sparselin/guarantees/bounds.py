@@ -16,7 +16,6 @@ from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
 from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, r2_of_set, scale, step
-from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
@@ -24,6 +23,7 @@ from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import centre, eliminate
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import BestSubset, Bound, FloatArray, GuaranteeBounds, IndexArray, Interval, Status
+from sparselin.subsets.best_subset import best_subset
 from sparselin.validation import Columns, check_count, check_level
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]

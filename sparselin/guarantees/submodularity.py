@@ -64,13 +64,13 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, check_limit, default_nodes
 from sparselin.linalg.elimination import eliminate
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import IndexArray, SubmodularityRatio
+from sparselin.subsets.dependence import exactness
 from sparselin.validation import Columns, check_count, check_generator
 
 # Up to this number of pairs, enumeration costs less than a bound.

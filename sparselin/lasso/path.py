@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -155,3 +156,27 @@ def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray
         c[-1] = 0
     features, coef, r2 = kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))
     return features, coef, r2
+
+
+def path_beyond(problem: Problem, most: int, forced: Columns) -> LassoPath:
+    """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
+    path = lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
+    return dataclasses.replace(path, status=Status.COMPLETED) if path.status is Status.STOPPED else path
+
+
+def last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
+    """Find the last solution before the path first has more than `most` features that are not forced.
+
+    Returns the features of this solution in the order in which they entered, the λ at which each entered, and
+    the index of the knot of the solution. For a feature that entered several times, the last time counts.
+    """
+    last = len(path.knots) - 1
+    i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)
+    entered = {}
+    for j in path.active[i - 1] if i else ():
+        at = i - 1
+        while at and j in path.active[at - 1]:
+            at -= 1
+        entered[j] = float(path.knots[at])
+    order = sorted(entered, key=lambda j: (-entered[j], j))
+    return order, [entered[j] for j in order], i

@@ -6,6 +6,7 @@ from sparselin.results.base import IndexArray as IndexArray
 from sparselin.results.base import Names as Names
 from sparselin.results.base import Status as Status
 from sparselin.results.batch import BatchSelection as BatchSelection
+from sparselin.results.cross_validation import CrossValidation as CrossValidation
 from sparselin.results.explanation import Explanation as Explanation
 from sparselin.results.flow import FlowAverage as FlowAverage
 from sparselin.results.flow import FlowPath as FlowPath

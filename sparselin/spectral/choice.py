@@ -28,10 +28,10 @@ from typing import Any, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso.path import lasso_path
+from sparselin.lasso.path import last_within, path_beyond
 from sparselin.linalg.elimination import centre
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
-from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
+from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, SubsetResult
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
@@ -157,26 +157,15 @@ def choose_nu_for_each(
 def lasso_fits(problem: Problem, ks: Sequence[int], forced: Columns = ()) -> tuple[LassoFit, ...]:
     """Return a `LassoFit` for each k of `ks`; the LASSO does not penalise the forced features."""
     first = problem.indices(forced, "forced")
-    path = _path_beyond(problem, max(ks) - len(first), first)
+    path = path_beyond(problem, max(ks) - len(first), first)
     return tuple(_fit(problem, path, k, first) for k in ks)
-
-
-def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
-    """Compute the LASSO's path until it has more than k features that are not forced, or to its end."""
-    steps = 2 * k + 8
-    while True:
-        path = lasso_path(problem, max_steps=steps, forced=forced)
-        if path.status is not Status.MAX_STEPS or max(map(len, path.active[:-1]), default=0) > k:
-            return path
-        steps *= 2
 
 
 def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
     """Return the last solution before the path first has more than k features, and its two values of R²."""
-    last, most = len(path.knots) - 1, k - len(forced)
-    i = next((i for i in range(last) if len(path.active[i]) > most), last)
+    entered, _, i = last_within(path, k - len(forced))
     coef = path.at(float(path.knots[i]))
-    features = np.append(forced, np.sort(np.array(path.active[i - 1] if i else (), np.intp)))
+    features = np.append(forced, np.sort(np.array(entered, np.intp)))
     r2 = (_r2(problem, fit) for fit in (problem.predict(coef), _project(problem, features)))
     return LassoFit(float(path.knots[i]), coef, features, *r2)
 

@@ -70,7 +70,7 @@ def inference(sl, case):
 
 def record(sets, function, *args, **kwargs):
     """Call a function, and keep the outer and the inner set of each p-value."""
-    from sparselin.guarantees import _truncated_laws as laws
+    from sparselin.post_selection import _laws as laws
 
     corners = laws.corners
     laws.corners = lambda *both: (sets.setdefault(id(both[0]), both), corners(*both))[1]
@@ -145,7 +145,7 @@ def knockoffs(sl, case):
     claim(
         found.selected.tolist() == np.flatnonzero(found.threshold <= W).tolist(), f"selected {found.selected}"
     )
-    from sparselin.guarantees.knockoffs import augment
+    from sparselin.post_selection.knockoffs import augment
 
     both, z = augment(sl.Problem(X, y, intercept=True), case.seed)
     Z = X - X.mean(axis=0)

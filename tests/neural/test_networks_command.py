@@ -18,7 +18,7 @@ from proofs_checks.experiments.networks import pieces, report, studies
 from proofs_checks.experiments.networks.command import networks
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import QUICK, Failure, Piece, Record, Store, Study, compute
-from sparselin.datasets import FOLDER
+from sparselin.ensembles.datasets import FOLDER
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process

@@ -11,7 +11,7 @@ from refusals import refuses
 from proofs_checks.experiments.networks import data, protocol
 from proofs_checks.experiments.networks.data import FORMS, Form, Table, table
 from proofs_checks.experiments.networks.protocol import HONEST, PAPER, SENTINEL, split
-from sparselin.datasets import FOLDER
+from sparselin.ensembles.datasets import FOLDER
 
 
 @pytest.fixture

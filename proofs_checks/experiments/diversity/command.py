@@ -12,7 +12,7 @@ from rich.console import Console
 
 from proofs_checks.experiments.diversity import report, run
 from proofs_checks.experiments.diversity.findings import judge
-from sparselin.datasets import FOLDER, Images, Source, images
+from sparselin.ensembles.datasets import FOLDER, Images, Source, images
 from sparselin.studies.common import command as cli
 from sparselin.studies.common.page import describe
 

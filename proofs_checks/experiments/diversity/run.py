@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from proofs_checks.experiments.diversity.regularizers import REGULARIZERS, carrier
-from sparselin.datasets import Images
+from sparselin.ensembles.datasets import Images
 from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray

@@ -20,7 +20,7 @@ from rich.table import Table
 from proofs_checks.experiments.networks import pieces, report
 from proofs_checks.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from proofs_checks.experiments.networks.tables import AGAINST
-from sparselin.datasets import FOLDER
+from sparselin.ensembles.datasets import FOLDER
 from sparselin.studies.common import command as cli
 from sparselin.studies.common.folder import ReportError
 from sparselin.studies.common.page import pictures

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.datasets import FOLDER, files, read_images
+from sparselin.ensembles.datasets import FOLDER, files, read_images
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import read_npz
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sparselin.datasets import Source, images
+from sparselin.ensembles.datasets import Source, images
 from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.baselines._data import PreparedData, Training, baseline, network_baseline

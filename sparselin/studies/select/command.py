@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from sparselin.estimators import cross_validate
+from sparselin.estimators._folds import MOST
 from sparselin.results import Status
-from sparselin.selection.cross_validation import MOST
 from sparselin.studies.common import command
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import BadTable, ReadingOptions, is_parquet, is_text, split

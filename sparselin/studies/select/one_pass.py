@@ -19,10 +19,10 @@ from sparselin.results.display import join_words, plural
 from sparselin.scale.compress import compress
 from sparselin.scale.record import Progress
 from sparselin.scale.sources import file_of
-from sparselin.selection.methods import Selected, select_from
 from sparselin.studies.common import folder, page
 from sparselin.studies.common.command import Terminal, finish, ignore_interrupts, make_folder, refuse
 from sparselin.studies.common.tables import BadTable, positions, split
+from sparselin.studies.select.methods import Selected, select_from
 from sparselin.studies.select.report import FILES
 from sparselin.studies.select.words import method_line
 

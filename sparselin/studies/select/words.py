@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 import sparselin as sl
-from sparselin.results import BestSubset, FloatArray, GeneralizedPath, LassoPath, Status
+from sparselin.lasso.path import last_within
+from sparselin.results import BestSubset, CrossValidation, FloatArray, GeneralizedPath, LassoPath, Status
 from sparselin.results.display import join_words, plural, printable
-from sparselin.selection.cross_validation import CrossValidation
-from sparselin.selection.methods import last_within
 from sparselin.studies.common import page
 from sparselin.studies.common.tables import columns_of, is_parquet, some
 from sparselin.studies.select import findings

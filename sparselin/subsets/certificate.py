@@ -52,9 +52,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.certificates.subset_form import SubsetFields, SubsetStage, SubsetVector, form_fault
-from sparselin.certificates.subset_proof import SubsetProof
 from sparselin.problem import as_problem
+from sparselin.subsets.certificate_form import SubsetFields, SubsetStage, SubsetVector, form_fault
+from sparselin.subsets.certificate_proof import SubsetProof
 
 _FORMAT = "sparselin subset certificate 1"
 
@@ -85,7 +85,7 @@ class SubsetVerification:
 class SubsetCertificate(SubsetFields):
     """A proof, for one X and y, that no subset is better than the given one by more than a gap.
 
-    The docstring of `sparselin.certificates.subsets` states the problem, in which a *unit* is a feature or a
+    The docstring of `sparselin.subsets.certificate` states the problem, in which a *unit* is a feature or a
     group of features, and explains the proof. A certificate is plain data: it can be read, sent (`to_json`),
     and checked without the search that made it (`verify`).
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.certificates.form import are_features
-from sparselin.certificates.objective import Dyadic, ExactObjective, dyadic
-from sparselin.certificates.subset_form import SubsetFields, unit_count
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets.certificate_form import SubsetFields, unit_count
+from sparselin.subsets.objective import Dyadic, ExactObjective, dyadic
 
 _FREE, _IN, _OUT = 0, 1, 2
 Term: TypeAlias = tuple[int, int, int, Fraction | None]
@@ -22,7 +22,7 @@ Term: TypeAlias = tuple[int, int, int, Fraction | None]
 class SubsetProof:
     """The check of a certificate of a best subset whose fields have the right form.
 
-    `sparselin.certificates.subsets` defines the cases, vectors, stages and heights of such a certificate.
+    `sparselin.subsets.certificate` defines the cases, vectors, stages and heights of such a certificate.
     """
 
     def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, w: FloatArray) -> None:
@@ -113,7 +113,7 @@ class SubsetProof:
     def _decide(self, state: NDArray[np.int8]) -> bool:
         """Change the states of units that the hierarchy decides in a case; return False if no set is left.
 
-        See *Hierarchy* in `certificates.subsets`.
+        See *Hierarchy* in `subsets.certificate`.
         """
         units, needed = self.pairs
         inside = needed[state[units] == _IN]
@@ -207,7 +207,7 @@ class SubsetProof:
         """Return the heights of all units for vector v, and the largest sum of heights that is allowed.
 
         A height bounds the contribution of a unit (feature or group) to the objective; see
-        `certificates.subsets`.
+        `subsets.certificate`.
         """
         terms, base, *_ = self._terms(v)
         most = base - self.target
@@ -219,7 +219,7 @@ class SubsetProof:
         return heights, most
 
     def _terms(self, v: int) -> tuple[list[Term], Fraction, Fraction, Fraction]:
-        """Return the terms of the lower bound (2) of `certificates.subsets` for vector v.
+        """Return the terms of the lower bound (2) of `subsets.certificate` for vector v.
 
         Returns a tuple (j, c_j, D_j, H_j) for each feature of the stage, the number ½yᵀWy − ½wᵀMw, and the
         factors that turn the integers c_j and D_j into the true numbers. H_j is None if it is infinite.
@@ -251,7 +251,7 @@ class SubsetProof:
         return terms, objective.constant - form / 2, to_slope, to_D
 
     def _narrow(self, v: int) -> bool:
-        """Tighten the bounds on the coefficients by formula (3) of `certificates.subsets` for vector v.
+        """Tighten the bounds on the coefficients by formula (3) of `subsets.certificate` for vector v.
 
         Returns False if the vector does not bound the coefficients of all features.
         """

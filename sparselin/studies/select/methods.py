@@ -1,13 +1,14 @@
-"""Selection from a problem by a method that is given by its name, and least squares on given features."""
+"""Selection from a problem by a method that is given by its name."""
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 import sparselin as sl
-from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
+from sparselin.greedy.omp import refit
+from sparselin.lasso.path import last_within, path_beyond
+from sparselin.results import FloatArray, SelectionPath, Status
 
 
 class Selected(NamedTuple):
@@ -45,13 +46,6 @@ def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: in
     return Selected(path, path.lam_star, path.status)
 
 
-def refit(problem: sl.Problem, order: Any) -> SelectionPath:
-    """Fit least squares on the first 1, 2, … features of a given order, and return the models as a path."""
-    if len(order) == 0:
-        return sl.omp(problem, 1, tol=1.0)  # ends before its first pick
-    return sl.omp(problem, len(order), forced=order)
-
-
 Pursuit = Callable[[sl.Problem, int, tuple[str, ...], int], SelectionPath]
 PURSUITS: dict[str, Pursuit] = {
     "omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced),
@@ -62,27 +56,3 @@ PURSUITS: dict[str, Pursuit] = {
         problem, k, forced=forced, rng=seed
     ),
 }
-
-
-def path_beyond(problem: sl.Problem, most: int, forced: Any) -> LassoPath:
-    """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
-    path = sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
-    return dataclasses.replace(path, status=Status.COMPLETED) if path.status is Status.STOPPED else path
-
-
-def last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
-    """Find the last solution before the path first has more than `most` features that are not forced.
-
-    Returns the features of this solution in the order in which they entered, the λ at which each entered, and
-    the index of the knot of the solution. For a feature that entered several times, the last time counts.
-    """
-    last = len(path.knots) - 1
-    i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)
-    entered = {}
-    for j in path.active[i - 1] if i else ():
-        at = i - 1
-        while at and j in path.active[at - 1]:
-            at -= 1
-        entered[j] = float(path.knots[at])
-    order = sorted(entered, key=lambda j: (-entered[j], j))
-    return order, [entered[j] for j in order], i

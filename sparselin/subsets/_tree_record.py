@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.certificates.subset_form import Operation, SubsetStage, SubsetVector
-from sparselin.guarantees._relaxation import Stage
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets._relaxation import Stage
+from sparselin.subsets.certificate_form import Operation, SubsetStage, SubsetVector
 
 # The operations of a certificate with the number of a vector.
 _BY_VECTOR = ("bound", "out", "in")

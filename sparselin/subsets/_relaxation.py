@@ -85,12 +85,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
-from sparselin.guarantees._hierarchy import Hierarchy
-from sparselin.guarantees._set_values import SetFit, SetValues, set_fit, solve_in_box
 from sparselin.parallel.threads import scipy_linalg
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets._hierarchy import Hierarchy
+from sparselin.subsets._set_values import SetFit, SetValues, set_fit, solve_in_box
 
 # The steps of the power method for the largest t in D, the shares of it that are tried, and the share that D
 # loses so that a certificate can prove it with rounded columns.

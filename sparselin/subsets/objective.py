@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.certificates.arithmetic import over_common_denominator
-from sparselin.certificates.curvature import is_semidefinite
 from sparselin.certificates.integers import IntegerColumns, Integers, solve_semidefinite
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets.curvature import is_semidefinite
 
 # Up to this number of features XᵀWX − Δ is eliminated exactly if `is_semidefinite` does not prove it.
 _FEW = 40

@@ -69,11 +69,11 @@ import numpy as np
 
 from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
-from sparselin.guarantees._dependence import exactness
-from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
 from sparselin.problem.memory import check_memory
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.subsets._search import Found, Watch
+from sparselin.subsets.dependence import exactness
 
 # The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
 # were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be

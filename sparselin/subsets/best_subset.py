@@ -19,17 +19,17 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees._depth_first import Tree
-from sparselin.guarantees._enumeration import Enumeration
-from sparselin.guarantees._hierarchy import check_hierarchy
-from sparselin.guarantees._relaxation import Restrictions
-from sparselin.guarantees._search import SearchState, Watch
 from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, IndexArray, Status
+from sparselin.subsets._best_first import BestFirst
+from sparselin.subsets._depth_first import Tree
+from sparselin.subsets._enumeration import Enumeration
+from sparselin.subsets._hierarchy import check_hierarchy
+from sparselin.subsets._relaxation import Restrictions
+from sparselin.subsets._search import SearchState, Watch
 from sparselin.validation import (
     Columns,
     check_count,
@@ -80,7 +80,7 @@ def best_subset(
         min {‖y − Xβ‖² + ridge·‖β‖² : at most k nonzeros in β, low ≤ β ≤ high}
 
     Without a ridge and a box this is min_{|S| ≤ k} ‖P_S^⊥y‖². The bounds are those of the perspective
-    relaxation (derived in `guarantees._relaxation`; Frangioni and Gentile, 2006). They use the curvature of
+    relaxation (derived in `subsets._relaxation`; Frangioni and Gentile, 2006). They use the curvature of
     ‖y − Xβ‖² in all features. So the search is short if n is well above d or the ridge is large, even for
     some thousand features. For n ≤ d without a ridge or a box, the search compares subsets one by one. This
     takes little time for k ≤ 5 and d = 200, and some minutes for k = 3 and d = 20,000. In the worst case the

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.guarantees._conditional import infer
-from sparselin.guarantees._noise import FEWEST, Noise, noise_of
-from sparselin.guarantees._selection_events import Basis, other_data
-from sparselin.guarantees._splitting import lam_on_rows, randomize, split
-from sparselin.guarantees._traces import Trace, choose, trace_of
-from sparselin.guarantees.knockoffs import warn_of_a_mean
+from sparselin.post_selection._conditional import infer
+from sparselin.post_selection._events import Basis, other_data
+from sparselin.post_selection._noise import FEWEST, Noise, noise_of
+from sparselin.post_selection._splitting import lam_on_rows, randomize, split
+from sparselin.post_selection._traces import Trace, choose, trace_of
+from sparselin.post_selection.knockoffs import warn_of_a_mean
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import EPS

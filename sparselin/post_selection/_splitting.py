@@ -27,11 +27,11 @@ import numpy as np
 
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
-from sparselin.guarantees._conditional import infer
-from sparselin.guarantees._noise import Noise, noise_of
-from sparselin.guarantees._selection_events import Basis
-from sparselin.guarantees._traces import Trace, check_lam, choose, trace_of
 from sparselin.lasso.path import lasso_path
+from sparselin.post_selection._conditional import infer
+from sparselin.post_selection._events import Basis
+from sparselin.post_selection._noise import Noise, noise_of
+from sparselin.post_selection._traces import Trace, check_lam, choose, trace_of
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Inference, LassoPath, SelectionPath
 from sparselin.validation import Rng, check_count, check_real

@@ -12,14 +12,14 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates.objective import ExactObjective
-from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees._search import SearchState, Watch
-from sparselin.guarantees._set_values import SetValue
-from sparselin.guarantees.best_subset import check_budgets, check_restrictions, prepare
 from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import Status, SubsetsWithin
+from sparselin.subsets._best_first import BestFirst
+from sparselin.subsets._search import SearchState, Watch
+from sparselin.subsets._set_values import SetValue
+from sparselin.subsets.best_subset import check_budgets, check_restrictions, prepare
+from sparselin.subsets.objective import ExactObjective
 from sparselin.validation import Columns, check_count, check_level
 
 # Values of sets that are known to less than this times ½‖y‖² are computed in exact arithmetic.

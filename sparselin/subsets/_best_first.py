@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
-from sparselin.certificates.subset_form import Operation
-from sparselin.certificates.subsets import SubsetCertificate
 from sparselin.greedy.ols import by_quotients
-from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
-from sparselin.guarantees._search import Found, Watch
-from sparselin.guarantees._set_values import SetFit, SetValue
-from sparselin.guarantees._tree_record import TreeRecord
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
+from sparselin.subsets._search import Found, Watch
+from sparselin.subsets._set_values import SetFit, SetValue
+from sparselin.subsets._tree_record import TreeRecord
+from sparselin.subsets.certificate import SubsetCertificate
+from sparselin.subsets.certificate_form import Operation
 
 FREE, IN, OUT = kernels.FREE, kernels.IN, kernels.OUT
 # D is computed again when this share of the features of a stage is left.

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._selection_events import Basis, Event
-from sparselin.guarantees._truncated_laws import Ends, negative
+from sparselin.post_selection._events import Basis, Event
+from sparselin.post_selection._laws import Ends, negative
 from sparselin.results import FloatArray, LassoPath, SelectionPath, Status
 from sparselin.validation import check_count, check_real
 

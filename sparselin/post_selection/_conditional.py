@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees import _truncated_laws as truncated
-from sparselin.guarantees._noise import Noise
-from sparselin.guarantees._selection_events import SIGNS, Basis, Comparison, Event, Inequalities
-from sparselin.guarantees._traces import Trace
-from sparselin.guarantees._truncated_laws import Circle, Ends, Law, Set, Student, Tail, tails, without
+from sparselin.post_selection import _laws as truncated
+from sparselin.post_selection._events import SIGNS, Basis, Comparison, Event, Inequalities
+from sparselin.post_selection._laws import Circle, Ends, Law, Set, Student, Tail, tails, without
+from sparselin.post_selection._noise import Noise
+from sparselin.post_selection._traces import Trace
 from sparselin.results import FloatArray, Inference, LassoPath, SelectionPath, Status
 
 

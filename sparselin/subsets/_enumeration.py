@@ -24,13 +24,13 @@ import numpy as np
 
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.triples import BOUND, NEAR, triples
-from sparselin.guarantees._dependence import exact_residual, least_residuals, original_columns
-from sparselin.guarantees._depth_first import Start, Tree, project_data
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets._depth_first import Start, Tree, project_data
+from sparselin.subsets.dependence import exact_residual, least_residuals, original_columns
 
 # The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
 _MARGIN = 1e-10

@@ -43,10 +43,10 @@ import numpy as np
 
 from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.guarantees._dependence import exactness
 from sparselin.problem import Problem
 from sparselin.problem.errors import SAFETY
 from sparselin.results import FloatArray, IndexArray
+from sparselin.subsets.dependence import exactness
 
 # The factor of more columns than this takes longer than the fits of the sets that need it.
 _FEW = 200

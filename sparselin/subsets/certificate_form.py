@@ -35,7 +35,7 @@ class SubsetStage:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubsetVector:
-    """A vector w from which a lower bound of the objective follows, formula (2) of `certificates.subsets`.
+    """A vector w from which a lower bound of the objective follows, formula (2) of `subsets.certificate`.
 
     w is entries·2^exponent at `features`, and 0 elsewhere. It is meant for columns divided by 2^scale.
 

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._truncated_laws import Normal, Set, Student, scale_set
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.post_selection._laws import Normal, Set, Student, scale_set
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.validation import check_real

@@ -41,8 +41,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels.truncation import shorten
-from sparselin.guarantees._truncated_laws import Ends, negative
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.post_selection._laws import Ends, negative
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray

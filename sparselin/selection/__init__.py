@@ -1,1 +1,0 @@
-"""Methods of selection by name, and the errors of cross-validation along a path."""

@@ -1,0 +1,1 @@
+"""The best subset of features: the searches that prove it, its certificate, and all nearly best subsets."""
