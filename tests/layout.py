@@ -1,0 +1,113 @@
+"""Habits of layout, read from the code: `python tests/layout.py FOLDER …` lists the exceptions."""
+
+import ast
+import functools
+import sys
+
+from house import PROJECT, files, tree_of
+
+MOST_BY_POSITION = 5
+
+
+def _fields(node):
+    """The names of the fields that a class defines."""
+    return [
+        part.target.id
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    ]
+
+
+def _name(node):
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
+@functools.cache
+def records():
+    """The dataclasses and named tuples of all our code with more than five fields, inherited ones too."""
+    classes = {
+        node.name: node
+        for path in files()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def is_record(node):
+        decorators = [
+            _name(part.func if isinstance(part, ast.Call) else part) for part in node.decorator_list
+        ]
+        return "dataclass" in decorators or "NamedTuple" in map(_name, node.bases)
+
+    def count(name):
+        if name not in classes:
+            return 0
+        return len(_fields(classes[name])) + sum(count(_name(base)) for base in classes[name].bases)
+
+    return {name for name, node in classes.items() if is_record(node) and count(name) > MOST_BY_POSITION}
+
+
+def built_by_position(tree):
+    """Yield the lines where such a record is built with arguments that have no keyword."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and _name(node.func) in records():
+            yield node.lineno
+
+
+def nested_conditionals(tree):
+    """Yield the lines of conditional expressions that contain another one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.IfExp):
+            inside = (part for child in ast.iter_child_nodes(node) for part in ast.walk(child))
+            if any(isinstance(part, ast.IfExp) for part in inside):
+                yield node.lineno
+
+
+def squeezed(tree, lines):
+    """Yield the lines of signatures and calls that the formatter may not lay out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            last = node.body[0].lineno - 1
+        elif isinstance(node, ast.stmt) and isinstance(getattr(node, "value", None), ast.Call):
+            last = node.end_lineno
+        else:
+            continue
+        yield from (i for i in range(node.lineno, last + 1) if "# fmt: skip" in lines[i - 1])
+
+
+def several_bindings(tree):
+    """Yield the lines of statements that bind three or more names to values that have nothing in common.
+
+    Such values are not entries or fields of one thing, and not the same names in another order.
+    """
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)):
+            continue
+        names, values = node.targets[0].elts, getattr(node.value, "elts", [])
+        if not isinstance(node.value, ast.Tuple) or len(names) < 3:
+            continue
+        same = {ast.unparse(name) for name in names} == {ast.unparse(value) for value in values}
+        parts = {
+            ast.unparse(value.value) if isinstance(value, (ast.Subscript, ast.Attribute)) else None
+            for value in values
+        }
+        if not same and (None in parts or len(parts) > 1):
+            yield node.lineno
+
+
+def exceptions(*folders):
+    """Yield the rule and the place of each exception."""
+    for path in files(*folders):
+        tree, lines = tree_of(path), path.read_text(encoding="utf-8").splitlines()
+        found = {
+            "a record built by position": built_by_position(tree),
+            "a nested conditional": nested_conditionals(tree),
+            "a signature or call that is squeezed": squeezed(tree, lines),
+            "several bindings": several_bindings(tree),
+        }
+        for rule, numbers in found.items():
+            yield from ((rule, f"{path.relative_to(PROJECT)}:{number}") for number in sorted(set(numbers)))
+
+
+if __name__ == "__main__":
+    for rule, place in exceptions(*sys.argv[1:]):
+        sys.stdout.write(f"{place}: {rule}\n")
