@@ -4,6 +4,12 @@ The package has Orthogonal Matching Pursuit, Sequential LASSO with its exact λ*
 next feature enters), linear Sequential Attention, the dual polytope that relates these three methods, and
 checks that the methods select the same features. `__init__.pyi` lists the public names and their modules;
 each name is loaded at its first use.
+
+The heart is in `problem` (the data and their rounding errors), `greedy`, `lasso`, `attention` and
+`verification`. Imports run downwards through five layers: faces (`estimators`, `plots`, `studies`); theory
+(`subsets`, `post_selection`, `explanations`, `guarantees`, `verification`); methods (`certificates`,
+`greedy`, `lasso`, `attention`, `spectral`, `neural`); the border (`problem`, `linalg`, `scale`, `ensembles`,
+`testing`, `ledger`); and the ground (`_kernels`, `validation`, `parallel`, `results`).
 """
 
 from sparselin import validation

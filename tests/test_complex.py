@@ -103,6 +103,7 @@ def test_the_fields(method, seed, forced):
     path = method(X, y, 6, forced=forced)
     assert path.coef_path.dtype == np.complex128
     assert path.lam_star.dtype == path.margin.dtype == path.residual_norm.dtype == np.float64
+    assert path.by_length == (method is sl.ols)
     assert path.support[: len(forced)].tolist() == forced
     assert np.isnan(path.lam_star).tolist() == [i < len(forced) for i in range(6)]
     for t in range(7):

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparselin.explanations import words
 from sparselin.explanations.standing import Course, Entry, Standing, explanation, standing
@@ -114,8 +113,7 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
 
     Let r be the residual, c_i = ⟨X_i, r⟩, and S the features selected before. If the path has attention
     weights, these were compared. On a path over β ≥ 0, the positive c_i were compared. Otherwise |c_i| were
-    compared or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. The path does not record which
-    of these two quantities was compared, but the margin in the path agrees with one of them.
+    compared or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -124,22 +122,15 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
         compared, score = "attention weight", np.abs(_weights(path, step)[rest]).astype(np.float64)
     else:
         found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
-        c, quotients = found.correlations().score, found.quotients().score
-        rules = [("|c|", np.abs(c)), ("|c|/‖P_S^⊥X‖", np.abs(quotients))]
-        rules = [("c", np.maximum(c, 0))] if path.positive else rules
-        compared, score = min(rules, key=lambda rule: abs(_margin(rule[1], own) - margin))
+        if path.by_length:
+            compared, score = "|c|/‖P_S^⊥X‖", np.abs(found.quotients().score)
+        elif path.positive:
+            compared, score = "c", np.maximum(found.correlations().score, 0)
+        else:
+            compared, score = "|c|", np.abs(found.correlations().score)
     score = np.where(own, 0, score)
     second = int(np.argmax(score))
     return compared, int(rest[second]) if score[second] > 0 and margin < 1 else -1
-
-
-def _margin(score: FloatArray, own: NDArray[np.bool_]) -> float:
-    """Return the margin (a − b)/a of a pick with score a, where b is the largest other score.
-
-    own : (m,) True for the pick.
-    """
-    top = float(score[own][0])
-    return max(0.0, top - float(score[~own].max(initial=0))) / top if top > 0 else math.inf
 
 
 def _weights(path: SelectionPath, step: int) -> FloatArray:

@@ -152,7 +152,8 @@ class ComplexSelection(GroupSelection):
         for i, coef in enumerate(self.coefficients()[1:]):
             coef_path[i, : i + 1] = coef[::2, 0] + 1j * coef[1::2, 0]
         support, intercepts = np.array(self.trail.support, np.intp), np.zeros(t + 1, dtype)
-        norms, fit = np.array(self.trail.norms, dtype), Fit(len(self.counts), self.names)
+        norms = np.array(self.trail.norms, dtype)
+        fit = Fit(len(self.counts), self.names, by_length=self.lengths is not None)
         steps = (support, coef_path, intercepts, *self.trail.fields(dtype))
         return SelectionPath(*steps, ((),) * t, (), norms, status, fit)
 

@@ -369,9 +369,7 @@ class _GeneralizedState:
     def _scores(self, J: IndexArray) -> Scores:
         """Return the weighted norm of c_g for the units g ∈ J, with sharp error bounds.
 
-        c = −∇L, where L is the loss.
-
-        c_i is zero for columns i in the span of the selected ones.
+        Here c = −∇L for the loss L, but c_i is zero for columns i in the span of the selected ones.
         """
         columns = np.flatnonzero(np.isin(self.groups, J))
         c, error, outside, _ = self._measure_in_parts(columns)

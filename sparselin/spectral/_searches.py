@@ -180,7 +180,7 @@ class Climb:
 
         J : the features that can be moved.
         gains, error : the gains of the moves, and bounds on their errors.
-        or_equal : also accept a move whose gain equals (ε/n²)·f(S) up to the error.
+        equal : also accept a move whose gain equals (ε/n²)·f(S) up to the error.
         """
         vague = 2 * vague_error(self.growth)
         accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, equal)

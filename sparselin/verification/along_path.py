@@ -17,9 +17,15 @@ from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
 from sparselin.validation import Rng, check_count
 from sparselin.verification import checks
-from sparselin.verification import projected_design as verdicts
 from sparselin.verification.checks import Methods
-from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, violates
+from sparselin.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    violates,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +49,7 @@ class StepRecord:
     """
 
     step: int
-    verdict: verdicts.Agreement
+    verdict: Agreement
     reasons: dict[str, str]
     lam_star: float
     lam_error: float
@@ -137,7 +143,7 @@ def _summary(
     """Make the record of one step from the results of its checks, `findings`, by name of the check."""
     entry = step.entry
     lam_star = max(entry.lam_star, TINY)
-    verdict = max((found.verdict for found in findings.values()), key=verdicts.SEVERITY.__getitem__)
+    verdict = max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__)
     reasons = {name: found.reason for name, found in findings.items() if found != AGREES}
     lam_error, sizes = abs(entry.lam_star - step.lam_star) / lam_star, (len(entry.tied), len(entry.active))
     delta = step.delta if entry.lam_star > 0 else math.nan

@@ -22,9 +22,16 @@ from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem.errors import EPS
 from sparselin.results import DescentResult, FloatArray
-from sparselin.verification import projected_design as verdicts
 from sparselin.verification.independent import Solver, columns_independent, interior_point, solve_lasso
-from sparselin.verification.projected_design import AGREES, CheckResult, ProjectedDesign, undecided, violates
+from sparselin.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    undecided,
+    violates,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +178,7 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
     for accuracy in (1e-6, 1e-12):
         b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
         finding = support_finding(step, b)
-        if finding.verdict is not verdicts.Agreement.UNDECIDED:
+        if finding.verdict is not Agreement.UNDECIDED:
             return finding
     return finding
 
@@ -349,13 +356,13 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
     Check (b), the check of λ*, uses δ = 1e-3.
     """
     finding = bracket(step, max(1e-3, step.delta), lambda lam: interior_point(*step.compressed, lam))
-    if finding.verdict is verdicts.Agreement.VIOLATES:
+    if finding.verdict is Agreement.VIOLATES:
         return finding
     b = interior_point(*step.compressed, step.lam)
     if b is None:
         return undecided("the interior point method gave up in the window")
     others = (finding, _audit_window(step, b), _audit_projection(step, methods, step.r - step.Z @ b))
-    return max(others, key=lambda found: verdicts.SEVERITY[found.verdict])
+    return max(others, key=lambda found: SEVERITY[found.verdict])
 
 
 def _audit_window(step: ProjectedDesign, b: FloatArray) -> CheckResult:

@@ -52,8 +52,15 @@ from sparselin.lasso.flow import gradient_flow
 from sparselin.lasso.path import lasso_path
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, FlowPath, Status
-from sparselin.verification import projected_design as verdicts
-from sparselin.verification.projected_design import AGREES, CheckResult, undecided, violates
+from sparselin.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    undecided,
+    violates,
+)
 
 LOGS = tuple(k * math.log(10) for k in (30, 100, 300))  # L at α = 1e-30, 1e-100 and 1e-300
 TOLERANCE, HORIZON, TIMES = 1e-3, 1000.0, 200
@@ -74,7 +81,7 @@ class FlowCheck:
         which it is a LASSO solution.
     """
 
-    verdict: verdicts.Agreement
+    verdict: Agreement
     reasons: dict[str, str]
     events: int
     leaves: int
@@ -132,7 +139,7 @@ def verify_flow(
 
 def _combine(found: list[tuple[str, CheckResult]], *numbers: Any) -> FlowCheck:
     """Return the worst verdict of the checks and their reasons, with the other fields."""
-    worst = max((r.verdict for _, r in found), key=verdicts.SEVERITY.__getitem__, default=AGREES.verdict)
+    worst = max((r.verdict for _, r in found), key=SEVERITY.__getitem__, default=AGREES.verdict)
     return FlowCheck(worst, {name: r.reason for name, r in reversed(found) if r.reason}, *numbers)
 
 
@@ -225,7 +232,7 @@ def _check_restart(X: FloatArray, y: FloatArray, flow: Callable[..., FlowPath]) 
         alike = picks[:t] == others[:t] and t < len(others) and len(greedy.ties[t]) == 1
         right = others[t] if alike else min(map(int, entry.active), default=None)
         if pick != right:
-            step = verdicts.ProjectedDesign(X, y, np.array(picks[:t], np.intp), entry)
+            step = ProjectedDesign(X, y, np.array(picks[:t], np.intp), entry)
             verdict = violates if abs(step.c[pick]) > step.error[pick] else undecided
             return verdict(f"step {t + 1}: the pick is {pick}, not {right}")
     if path.status is Status.BEYOND_PRECISION:
