@@ -256,9 +256,16 @@ def link_names(app: Any, doctree: nodes.document) -> None:
 def _optional(env: Any, target: str, content: nodes.Node, **more: Any) -> pending_xref:
     """Return a reference to `target` that becomes `content` alone if the target has no page."""
     return pending_xref(
-        "", content, refdomain="py", reftype="obj", reftarget=target, refdoc=env.docname, refexplicit=False,
-        optional=True, **more,
-    )  # fmt: skip
+        "",
+        content,
+        refdomain="py",
+        reftype="obj",
+        reftarget=target,
+        refdoc=env.docname,
+        refexplicit=False,
+        optional=True,
+        **more,
+    )
 
 
 def missing_reference(app: Any, env: Any, node: pending_xref, content: nodes.Node) -> nodes.Node | None:

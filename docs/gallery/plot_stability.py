@@ -22,6 +22,8 @@ y = X[:, true] @ [1.0, -1.0, 0.9, 0.8, -0.7] / X.std() + 1.2 * rng.standard_norm
 found = sl.stability_selection(X, y, 12, threshold=0.75, intercept=True)
 ax = sl.plots.stability(found)
 stable = found.selected()
-ax.set_title(f"{len(stable)} stable features, of 5 with an influence; x" + ", x".join(map(str, true)),
-             fontsize=style.POINTS)  # fmt: skip
+ax.set_title(
+    f"{len(stable)} stable features, of 5 with an influence; x" + ", x".join(map(str, true)),
+    fontsize=style.POINTS,
+)
 plt.show()

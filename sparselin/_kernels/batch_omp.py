@@ -162,9 +162,14 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
     redone = 0
     for m in range(len(signals.y)):
         signal = Signal(
-            signals.y[m], signals.c[m], signals.length[m], signals.limit[m], signals.chosen[m],
-            signals.gamma[m], signals.norms[m],
-        )  # fmt: skip
+            y=signals.y[m],
+            c=signals.c[m],
+            length=signals.length[m],
+            limit=signals.limit[m],
+            chosen=signals.chosen[m],
+            gamma=signals.gamma[m],
+            norms=signals.norms[m],
+        )
         status, t = _REDO, 0
         if dictionary.G.size:
             status, t = by_gram(dictionary, signal, forced, recurrence, factors.r)

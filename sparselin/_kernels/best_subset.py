@@ -116,13 +116,25 @@ def empty_search(m: int, value: float, d: int) -> SubsetSearch:
     """Allocate the state of a search that may add m features, with d candidates and a first value."""
     inside, found, counters = np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.zeros(6, np.intp)
     unclear, work = np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d))
-    return SubsetSearch(m, inside, found, np.array([value]), counters, unclear, work)
+    return SubsetSearch(
+        m=m,
+        inside=inside,
+        found=found,
+        value=np.array([value]),
+        counters=counters,
+        unclear=unclear,
+        work=work,
+    )
 
 
 def empty_stack(levels: int, d: int) -> Stack:
     """Allocate the stack for a number of levels and d features."""
     G, rows, features = np.empty((levels, d, d)), np.zeros((levels, 6, d + 1)), np.zeros((levels, d), np.intp)
-    return Stack(G, rows, features, *np.zeros((2, levels)), *np.zeros((3, levels), np.intp))
+    square, bound = np.zeros((2, levels))
+    size, kind, sized = np.zeros((3, levels), np.intp)
+    return Stack(
+        G=G, rows=rows, features=features, square=square, bound=bound, size=size, kind=kind, sized=sized
+    )
 
 
 @inner()
@@ -130,8 +142,16 @@ def frame_at(stack, level):
     """Return the `Frame` of one level of a stack."""
     rows = stack.rows[level]
     return Frame(
-        stack.G[level], stack.features[level], rows, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
-    )  # fmt: skip
+        G=stack.G[level],
+        features=stack.features[level],
+        rows=rows,
+        b=rows[0],
+        D=rows[1],
+        beta=rows[2],
+        v=rows[3],
+        growth=rows[4],
+        off=rows[5],
+    )
 
 
 @kernel()

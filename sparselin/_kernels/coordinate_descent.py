@@ -30,7 +30,11 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
                 b[j] = 0
                 continue
             c = square[j] * b[j] + dot(Zt[j], r)
-            new = (c - lam) / square[j] if c > lam else ((c + lam) / square[j] if c < -lam else c * 0)
+            new = c * 0
+            if c > lam:
+                new = (c - lam) / square[j]
+            elif c < -lam:
+                new = (c + lam) / square[j]
             change = b[j] - new
             if change != 0:
                 b[j] = new

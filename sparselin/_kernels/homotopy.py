@@ -451,13 +451,24 @@ def follow(columns, reached, until, trail):
     """
     M, capacity = len(columns.c0), len(reached.order)
     work = Work(
-        np.empty(capacity), np.empty(capacity), np.empty(capacity), np.empty(capacity),
-        np.empty(M), np.empty(M), np.empty(M), np.empty(M),
-    )  # fmt: skip
+        z=np.empty(capacity),
+        w=np.empty(capacity),
+        residual=np.empty(capacity),
+        extra=np.empty(capacity),
+        c=np.empty(M),
+        b=np.empty(M),
+        error=np.empty(M),
+        entry=np.empty(M),
+    )
     place = Place(
-        reached.state.copy(), reached.lam.copy(), reached.order.copy(), reached.sign.copy(),
-        reached.beta.copy(), reached.L, reached.n_free,
-    )  # fmt: skip
+        state=reached.state.copy(),
+        lam=reached.lam.copy(),
+        order=reached.order.copy(),
+        sign=reached.sign.copy(),
+        beta=reached.beta.copy(),
+        L=reached.L,
+        n_free=reached.n_free,
+    )
     forward(place.L, 0, place.state[0], place.sign, work.z)
     passed, event, ended = -1, 0, False
     below, entering, leaving = until.lam_min, -1, -1

@@ -21,11 +21,30 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     by_length : None for OMP, True for OLS.
     """
     (n, d), k = A.shape, picks.size
-    screen = ScreenedDesign(A, np.empty((n, d), np.int16), True, scale, np.empty(d), norms, np.empty(d))
-    factors = np.empty((k, n)), np.zeros((k, k)), np.empty(k), np.empty(k)
-    chosen = SelectedColumns(*factors, r, np.zeros(d, np.bool_))
+    screen = ScreenedDesign(
+        X=A,
+        copy=np.empty((n, d), np.int16),
+        by_rows=True,
+        scale=scale,
+        unit=np.empty(d),
+        norms=norms,
+        error=np.empty(d),
+    )
+    chosen = SelectedColumns(
+        Qt=np.empty((k, n)),
+        R=np.zeros((k, k)),
+        norms=np.empty(k),
+        inverse=np.empty(k),
+        r=r,
+        out=np.zeros(d, np.bool_),
+    )
     levels = Levels(
-        levels.correlation, levels.unit, levels.power, math.sqrt(dot(r, r)), levels.dependent, -1.0
+        correlation=levels.correlation,
+        unit=levels.unit,
+        power=levels.power,
+        y_norm=math.sqrt(dot(r, r)),
+        dependent=levels.dependent,
+        floor=-1.0,
     )
     bounds = None
     if by_length is not None:

@@ -56,9 +56,16 @@ def triples(T, P, c, w, starts, need, out):
             if not some or low >= width + 3:
                 continue
             hits = _count(
-                T[j, low:], T[min(j + 1, last), low:], T[min(j + 2, last), low:], T[last, low:],
-                g[l0 + low : l0 + width], a[low:], squares[low:], L[low:], terms,
-            )  # fmt: skip
+                T[j, low:],
+                T[min(j + 1, last), low:],
+                T[min(j + 2, last), low:],
+                T[last, low:],
+                g[l0 + low : l0 + width],
+                a[low:],
+                squares[low:],
+                L[low:],
+                terms,
+            )
             for r in range(last + 1 - j):
                 for l in range(max(0, j0 + j + r + 1 - l0), width if hits > 0 else min(low, width)):
                     near = NEAR * BOUND * (w[j0 + j + r] + w[l0 + l])

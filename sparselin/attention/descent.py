@@ -206,7 +206,15 @@ def eliminate(
     if space is None and (len(free) < problem.n or only_range):
         basis = orthonormal_basis(X)
         X, y = basis.T @ X, basis.T @ y
-    return EliminatedProblem(free, X, y, lengths, lam_star, measured.residual_norm, basis)
+    return EliminatedProblem(
+        free=free,
+        X=X,
+        y=y,
+        lengths=lengths,
+        lam_star=lam_star,
+        residual_norm=measured.residual_norm,
+        basis=basis,
+    )
 
 
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:

@@ -177,4 +177,11 @@ def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, m
     weights[reduced.free] = mask
     best = int(reduced.free[np.argmax(np.where(reduced.lengths > 0, np.abs(mask), -1))])
     margin = relative_margin(selection.correlations(), best, entry.lam_star)
-    return Pick(best, entry.lam_star, margin, entry.tied, entry.active, weights)
+    return Pick(
+        feature=best,
+        lam_star=entry.lam_star,
+        margin=margin,
+        tied=entry.tied,
+        active=entry.active,
+        weights=weights,
+    )

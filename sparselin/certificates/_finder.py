@@ -55,8 +55,19 @@ class Finder:
             why = f"its |c| is λ*, but just below λ* it decreases at {share} with only {active}"
             raise _refutation(S, pick, f"{why} in the model, which is A(S)")
         lam_star_squared, tau = fractions([lam_squared])[0], self._tau(S, T, lam_squared, c, b)
-        exact = (fractions(coef.entries()), fractions(u), fractions(rate), farkas, tau)
-        proof = StepCertificate(S, pick, T, active, signs, lam_star_squared, *exact)
+        proof = StepCertificate(
+            selected=S,
+            pick=pick,
+            tied=T,
+            active=active,
+            signs=signs,
+            lam_star_squared=lam_star_squared,
+            coef=fractions(coef.entries()),
+            direction=fractions(u),
+            rate=fractions(rate),
+            farkas=farkas,
+            tau=tau,
+        )
         return steps.rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> steps.NonnegativeStep:
@@ -99,7 +110,16 @@ class Finder:
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef.entries()))
         basis = tuple(fractions(a) for a, _, _ in columns)
         squares = tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns))
-        return steps.OlsStep(S, pick, T, spanned, decrease, coefs, basis, squares)
+        return steps.OlsStep(
+            selected=S,
+            pick=pick,
+            tied=T,
+            spanned=spanned,
+            decrease=decrease,
+            coef=coefs,
+            basis=basis,
+            squares=squares,
+        )
 
     def flow(self, S: Indices) -> Iterator[tuple[Any, ...]]:
         """Follow the flow without weight decay, with β_S at least squares, until it rests.

@@ -312,7 +312,14 @@ def certify(
         prove = functools.partial(finder.nonnegative_step, n_forced=n_forced)
     steps = tuple(prove(support[:t], support[t]) for t in range(n_forced, len(support)))
     sha256 = form.digest(data, response, normalized)
-    return Certificate(sha256, data.shape, normalized, claim, support[:n_forced], steps)
+    return Certificate(
+        sha256=sha256,
+        shape=data.shape,
+        normalized=normalized,
+        claim=claim,
+        forced=support[:n_forced],
+        steps=steps,
+    )
 
 
 def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices, int]:

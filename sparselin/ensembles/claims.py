@@ -157,7 +157,19 @@ def rate(
         words = f"{getattr(claim, '__name__', 'claim')}-{name}-{seed}-{first[0]}"
         file = _save(Path(folder), words, first[0], first[1], least)
     place, counterexample = first or (None, None)
-    return Rate(held, tried, skipped, lower, upper, confidence, stopped, counterexample, place, least, file)
+    return Rate(
+        held=held,
+        tried=tried,
+        skipped=skipped,
+        lower=lower,
+        upper=upper,
+        confidence=confidence,
+        stopped=stopped,
+        counterexample=counterexample,
+        index=place,
+        smaller=least,
+        file=file,
+    )
 
 
 def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) -> Design:

@@ -136,7 +136,7 @@ def of_random_size(
     """
     # a partial, not a closure: an Ensemble can be pickled and sent to another process
     draw = functools.partial(_draw, name, family, (rows, columns))
-    return Ensemble(name, description, draw, family=family, **properties)
+    return Ensemble(name=name, description=description, draw=draw, family=family, **properties)
 
 
 def _draw(name: str, family: Callable[..., Pair], sizes: Any, rng: np.random.Generator) -> Design:
@@ -231,4 +231,12 @@ for _draw_real, _words in (
     (families.digits, "real: 1797 images, 64 pixels"),
     (families.breast_cancer, "real: 569 tumours, 30 features"),
 ):
-    register(Ensemble(_draw_real.__name__, _words, _draw_real, full=_draw_real, response="measured"))
+    register(
+        Ensemble(
+            name=_draw_real.__name__,
+            description=_words,
+            draw=_draw_real,
+            full=_draw_real,
+            response="measured",
+        )
+    )

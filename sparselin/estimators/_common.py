@@ -285,9 +285,16 @@ class Observations:
             vars(estimator).pop("_names", None)
         else:
             X, y, weight = validate(
-                estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
-                dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
-            )  # fmt: skip
+                estimator,
+                X,
+                y,
+                sample_weight,
+                accept_sparse="csr" if by_rows else "csc",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=by_rows,
+                y_numeric=True,
+                **checks,
+            )
         X, y, weight, used = without_weightless(X, y, weight)
         names = names_of(estimator) or frame_names(data)
         names = None if names is None or len(set(names)) < len(names) else names
@@ -322,9 +329,13 @@ class Observations:
     def problem(self) -> Problem:
         """Return the least squares problem with one target."""
         return Problem(
-            self.X, self.y, sample_weight=self.weight, intercept=self.intercept, standardize=self.standardize,
+            self.X,
+            self.y,
+            sample_weight=self.weight,
+            intercept=self.intercept,
+            standardize=self.standardize,
             names=self.names,
-        )  # fmt: skip
+        )
 
     def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
         """Yield, for each column of y, the data with this column as y, and the task of fitting it.

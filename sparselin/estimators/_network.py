@@ -153,9 +153,15 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
         check_choice(self.dtype, "dtype", ("float32", "float64"))
         X, y, sample_weight = validate(
-            self, X, y, sample_weight, dtype=np.dtype(self.dtype), multi_output=self._several,
-            ensure_min_samples=2, y_numeric=self._several,
-        )  # fmt: skip
+            self,
+            X,
+            y,
+            sample_weight,
+            dtype=np.dtype(self.dtype),
+            multi_output=self._several,
+            ensure_min_samples=2,
+            y_numeric=self._several,
+        )
         if sample_weight is not None and not sample_weight.sum() > 0:
             raise ValueError("sample_weight must be positive for some row; all weights are zero")
         X, y, sample_weight, used = without_weightless(X, y, sample_weight)
@@ -166,7 +172,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         rows = Rows(tensor(X), tensor(y), None if weight is None else tensor(weight / weight.mean()))
         seed = self._seed_from_state()
         loss = as_loss(self._default_loss if self.loss is None else self.loss)
-        return NetworkTask(rows, q, loss, seed, names_of(self), used=used)
+        return NetworkTask(rows=rows, n_outputs=q, loss=loss, seed=seed, names=names_of(self), used=used)
 
     def _seed_from_state(self) -> int:
         try:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
-import math
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
@@ -24,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparselin import validation
 from sparselin.estimators import _common, _paths
 from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
+from sparselin.estimators._criteria import chosen_position, criterion, default_gamma
 from sparselin.estimators._folds import MOST, Fold, summarize
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.greedy._losses import encode_labels
@@ -218,9 +217,15 @@ class PathSelector(  # type: ignore[misc]
         _paths.check_loss(self, y)
         data = X
         X, y = _common.validate_columns(
-            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
-            y_numeric=self.loss != "logistic", ensure_min_samples=2,
-        )  # fmt: skip
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=self.loss != "logistic",
+            ensure_min_samples=2,
+        )
         y = _paths.as_outputs(y, type(self).__name__, self._several)
         double = np.dtype(np.float64)
         weight = None if sample_weight is None else validation.check_weights(sample_weight, len(y), double)
@@ -250,9 +255,18 @@ class PathSelector(  # type: ignore[misc]
         intercept = validation.check_flag(self.fit_intercept, "fit_intercept")
         standardize = validation.check_flag(self.standardize, "standardize")
         task = Task(
-            X, y, weight, inner, intercept, standardize, used, forced=first, groups=groups,
-            group_weights=_paths.check_group_weights(self.group_weights, groups), loss=self.loss,
-        )  # fmt: skip
+            X=X,
+            y=y,
+            weight=weight,
+            names=inner,
+            intercept=intercept,
+            standardize=standardize,
+            used=used,
+            forced=first,
+            groups=groups,
+            group_weights=_paths.check_group_weights(self.group_weights, groups),
+            loss=self.loss,
+        )
         return task, kept
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
@@ -272,7 +286,8 @@ class PathSelector(  # type: ignore[misc]
                 raise ValueError(
                     f"n_features_to_select={given!r} and tol are two rules for one number; drop one of them"
                 )
-            rule = None if tol is not None else "ebic" if given == "auto" else given
+            rule = "ebic" if given == "auto" else given
+            rule = rule if tol is None else None
         else:
             k = _common.number_to_select(given, p, "n_features" if task.groups is None else "n_groups")
             k = max(k, f) if isinstance(given, float | np.floating) else k
@@ -322,11 +337,11 @@ class PathSelector(  # type: ignore[misc]
         variance = self.noise_variance
         if variance is not None:
             variance = validation.check_real(variance, "noise_variance", lambda v: v > 0, "positive")
-        gamma = _default_gamma(len(task.y), task.units - f) if self.gamma is None else self.gamma
+        gamma = default_gamma(len(task.y), task.units - f) if self.gamma is None else self.gamma
         gamma = validation.check_level(gamma, "gamma")
         self.gamma_ = gamma if request.rule == "ebic" else None
-        self.scores_ = _criterion(request.rule, models, task, gamma, variance)
-        return _chosen_position(request.rule, self.scores_)
+        self.scores_ = criterion(request.rule, models, task, gamma, variance)
+        return chosen_position(request.rule, self.scores_)
 
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
@@ -371,95 +386,6 @@ class PathSelector(  # type: ignore[misc]
     def _reason(self, found: ModelPath) -> str:
         """Return why the path ended early."""
         return _paths.reason(found.status, self.path_, list(self.exclude), self._names)
-
-
-def _default_gamma(n: int, p: int) -> float:
-    """Return the default γ of EBIC for n rows and p features to choose from.
-
-    It is γ = max(0, 1 − ln n/(4·ln p)), or 0 for p = 1.
-
-    If p = O(n^κ) for some κ > 0, EBIC is consistent for γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian
-    information criteria for model selection with large model spaces*, 2008). For p = n^κ this means
-    γ > 1 − ln n/(2·ln p). The default is halfway between this bound and 1, because close to the bound EBIC
-    selects noise features at all practical n.
-
-    >>> round(_default_gamma(100, 1000), 4), _default_gamma(1000, 2)
-    (0.8333, 0.0)
-    """
-    return max(0.0, 1 - math.log(n) / (4 * math.log(p))) if p > 1 and n > 1 else 0.0
-
-
-def _criterion(
-    name: str, models: Sequence[LinearFit], task: Task, gamma: float, variance: float | None
-) -> FloatArray:
-    """Return AIC, BIC or EBIC_γ of the models with f, f + 1, … units; less is better.
-
-    A unit is a feature or a group of features, and f of the units are forced. Let y_ij = μ_j + x_iᵀB_j + ε_ij
-    for i ≤ n and j ≤ q, where the ε_ij are independent N(0, σ²/w_i) with the weights w_i > 0 (all 1 if there
-    are none), and let RSS = Σ w_i(y_ij − x_iᵀB_j)². Up to the constant nq(1 + ln 2π), the minimum of
-    −2·log-likelihood over B and σ² is n·q·ln(RSS/(n·q)) − q·Σ ln w_i. If weights w are replaced by c·w, RSS
-    becomes c·RSS, and both terms change by nq·ln c. So the criterion does not depend on the unit of the
-    weights. If σ² is known, the variance of a row of weight 1, the fit contributes RSS/σ² in place of both
-    terms. Let ν be the rank of the selected columns, centred if there is an intercept. Let u of p units be
-    selected, where u and p do not count the forced units. Then
-
-        AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
-
-    (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
-    space*, 2014). The intercepts and σ² are parameters of every model and are left out. n is the number of
-    rows of positive weight. For losses other than the squared one the deviance takes the place of RSS/σ²,
-    because it is −2·log-likelihood up to a constant. Its weights are divided by their mean, so that they add
-    up to n: the likelihood of a row with weight w_i is raised to the power n·w_i/Σw.
-
-    If σ² is unknown and y is fitted exactly, RSS = 0 and the criterion is −∞. Such a fit says nothing about a
-    model without degrees of freedom. This is a model in which each output has at least n parameters,
-    including the intercept, or at least as many parameters as there are distinct rows of X. Therefore the
-    criterion of such a model is +∞.
-    """
-    n, q, forced = len(task.y), task.outputs, len(task.forced)
-    norms = np.array([model.residual for model in models])
-    rank = np.array([model.rank for model in models])
-    if variance is None and task.loss == "squared":
-        with np.errstate(divide="ignore"):
-            fit = n * q * (2 * np.log(norms / math.sqrt(n * q)) - task.mean_log_weight)
-        most = min(n, _different_rows(task.X)) if np.any(norms == 0) else n
-        fit[rank + task.intercept >= most] = np.inf
-        if np.isinf(fit).all() and fit[0] > 0:
-            rows = f"{n} rows" if task.used is None else f"{n} rows of positive weight"
-            raise ValueError(
-                f"{name!r} has no degree of freedom left: all models fit y exactly, with at most "
-                f"{len(rank) + forced - 1} features and {rows}. Pass an integer as n_features_to_select, or "
-                "noise_variance"
-            )
-    else:
-        fit = norms**2 * (n / task.total if variance is None else 1 / variance)
-    scores = fit + (2.0 if name == "aic" else math.log(n)) * rank * q
-    if name == "ebic":
-        p, u = task.units - forced, np.arange(len(models))
-        scores += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
-    return np.asarray(scores)
-
-
-def _chosen_position(name: str, scores: FloatArray) -> int:
-    """Return the position of the least score; for EBIC the first local minimum, as in Luo and Chen (2014).
-
-    Far along a path on n rows, ln RSS decreases faster and faster, even if columns of noise are added. So if
-    there are many more features than rows, all criteria decrease again, and a model with dozens of noise
-    features can have the least EBIC.
-    """
-    rises = np.flatnonzero(scores[1:] > scores[:-1])
-    return int(rises[0]) if name == "ebic" and len(rises) else int(np.argmin(scores))
-
-
-def _different_rows(X: Any) -> int:
-    """Return the number of distinct rows of X; −0.0 counts as 0.0."""
-    if isinstance(X, np.ndarray):
-        return len({(row + 0.0).tobytes() for row in X})
-    X = X.tocsr(copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    cuts = zip(X.indptr, X.indptr[1:], strict=False)
-    return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in cuts})
 
 
 def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: int) -> CrossValidation:

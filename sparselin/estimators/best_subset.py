@@ -186,9 +186,13 @@ class BestSubsetSelector(PathSelector):
 
         def best(t: int) -> BestSubset:
             found = sl.best_subset(
-                steps.problem, t, forced=task.columns(task.forced), ridge=self.ridge, groups=task.groups,
+                steps.problem,
+                t,
+                forced=task.columns(task.forced),
+                ridge=self.ridge,
+                groups=task.groups,
                 time_limit=self.time_limit,
-            )  # fmt: skip
+            )
             _warn(found, f"{t} {units}")
             found, stopped = dataclasses.replace(found, saved=None), found.status is Status.STOPPED
             if stopped and task.count(found.support) == t:

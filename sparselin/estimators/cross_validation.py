@@ -23,9 +23,16 @@ from sparselin.validation import check_mask, check_weights
 
 
 def cross_validate(
-    model: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None, sample_weight: Any = None,
-    n_jobs: int | None = None, progress: Callable[[Fold], Any] | None = None,
-) -> CrossValidation:  # fmt: skip
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    groups: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Fold], Any] | None = None,
+) -> CrossValidation:
     """Cross-validate a selector, or a pipeline that ends in a selector, for each number k of features.
 
     For each fold all steps, such as imputation, encoding, scaling and selection, are fitted on the other

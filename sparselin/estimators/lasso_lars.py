@@ -202,9 +202,9 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         alphas = np.unique(np.concatenate([knots for knots, *_ in found]))
         alphas = alphas[:: max(1, int(len(alphas) / self.max_n_alphas))]
         self.cv_alphas_ = alphas
-        self.mse_path_ = np.column_stack([
-            _common.mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found
-        ])  # fmt: skip
+        self.mse_path_ = np.column_stack(
+            [_common.mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found]
+        )
         self.alpha_ = alphas[np.argmin(self.mse_path_.mean(axis=1))]
         refit = task.subtask("refit", self.max_iter, len(folds))
         _fit_targets(self, data, float(self.alpha_), refit, True)
@@ -316,7 +316,12 @@ def _noise_variance(estimator: Any, data: Observations) -> float:
         )
     whole = lasso_path(data.problem(), positive=estimator.positive)
     ends = AlphaPath(
-        whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status
+        alphas=whole.knots,
+        features=whole.features,
+        coef=whole.coef_path[[0, -1]],
+        intercept=whole.intercept[[0, -1]],
+        order=[],
+        status=whole.status,
     )
     squares = _squares(data, ends)
     return float(max(squares[-1], eps_of(data.X.dtype) ** 2 * squares[0]) / free)
@@ -339,7 +344,12 @@ def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask)
     if status is Status.COMPLETED:
         alphas[-1] = alpha
     return AlphaPath(
-        alphas, path.features, path.coef_path[:m], path.intercept[:m], _order(path.active[: m - 1]), status
+        alphas=alphas,
+        features=path.features,
+        coef=path.coef_path[:m],
+        intercept=path.intercept[:m],
+        order=_order(path.active[: m - 1]),
+        status=status,
     )
 
 

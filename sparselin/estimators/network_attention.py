@@ -48,11 +48,21 @@ class _Attention(NetworkEstimator):
         with seeded(task.seed) as generator:
             network = self._new_network(task, task.n_features)
             selector = SequentialAttention(
-                network, k, n_features=task.n_features, loss=task.loss, optimizer=plan.adam,
-                parametrization=self.parametrization, temperature=self.temperature, groups=groups,
-                features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
-                forced=self.forced, names=names, rng=task.seed,
-            )  # fmt: skip
+                network,
+                k,
+                n_features=task.n_features,
+                loss=task.loss,
+                optimizer=plan.adam,
+                parametrization=self.parametrization,
+                temperature=self.temperature,
+                groups=groups,
+                features_per_step=self.features_per_step,
+                warm_up=self.warm_up,
+                penalty=self.penalty,
+                forced=self.forced,
+                names=names,
+                rng=task.seed,
+            )
             path = selector.fit(Shuffled(task.rows, plan.batch_size), epochs=plan.epochs)
             self._keep_path(path)
             self.selected_ = path.support

@@ -101,10 +101,20 @@ class _LassoNet(NetworkEstimator):
         """Train the path on the rows of the task."""
         rows, options = task.rows, {"lams": self.lams, **options}
         return lassonet_path(
-            network, rows.X, rows.y, loss=task.loss, M=self.M, groups=self.groups,
-            validation=task.validation, sample_weight=rows.weight, settings=self._settings(stop_on),
-            rng=task.seed, names=task.names, keep="support" if self.refit else "states", **options,
-        )  # fmt: skip
+            network,
+            rows.X,
+            rows.y,
+            loss=task.loss,
+            M=self.M,
+            groups=self.groups,
+            validation=task.validation,
+            sample_weight=rows.weight,
+            settings=self._settings(stop_on),
+            rng=task.seed,
+            names=task.names,
+            keep="support" if self.refit else "states",
+            **options,
+        )
 
     def _settings(self, stop_on: str = "validation") -> LassoNetSettings:
         """Return the settings of the training, taken from the parameters with the same names."""
@@ -115,10 +125,16 @@ class _LassoNet(NetworkEstimator):
         """Train a network on the selected features. If there are validation rows, keep the best epoch."""
         rows, backtrack = task.rows, self.backtrack or task.validation is not None
         return refit(
-            network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, validation=task.validation,
-            sample_weight=rows.weight, rng=task.seed,
+            network,
+            rows.X,
+            rows.y,
+            self.selected_.tolist(),
+            loss=task.loss,
+            validation=task.validation,
+            sample_weight=rows.weight,
+            rng=task.seed,
             settings=dataclasses.replace(self._settings(), backtrack=backtrack),
-        )  # fmt: skip
+        )
 
     def _split(self, task: NetworkTask) -> NetworkTask:
         """Return the task with its rows split into training and validation rows."""

@@ -285,9 +285,16 @@ class SequentialAttentionSelector(PathSelector):
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return until(
-            tol, sl.sequential_attention, task, k, watch,
-            parametrization=self.parametrization, lam=self.lam, max_iter=self.max_iter_per_feature, rng=seed,
-        )  # fmt: skip
+            tol,
+            sl.sequential_attention,
+            task,
+            k,
+            watch,
+            parametrization=self.parametrization,
+            lam=self.lam,
+            max_iter=self.max_iter_per_feature,
+            rng=seed,
+        )
 
 
 @suggest_parameters

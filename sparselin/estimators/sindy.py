@@ -67,8 +67,14 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
 
     _method: Any = staticmethod(sl.ols)
 
-    def __init__(self, k: Any = 5, options: Any = None, normalize_columns: bool = False,
-                 verbose: bool = False, **more: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        k: Any = 5,
+        options: Any = None,
+        normalize_columns: bool = False,
+        verbose: bool = False,
+        **more: Any,
+    ) -> None:
         if more:
             raise TypeError(f"no {', '.join(more)}: k gives the terms; no constraints tie equations together")
         super().__init__(normalize_columns=normalize_columns, unbias=False)

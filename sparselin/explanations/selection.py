@@ -25,7 +25,9 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
     forced = bool(step and np.isnan(path.lam_star[step - 1]))
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
     at, fall = standing(problem, given, j), _largest_fall(correlation, error)
-    entry = Entry(step, forced, margin=float(path.margin[step - 1]) if step else math.nan, fall=fall)
+    entry = Entry(
+        step=step, forced=forced, margin=float(path.margin[step - 1]) if step else math.nan, fall=fall
+    )
     level = path.lam_star[: step or None].astype(np.float64)
     if not step:
         level = np.append(level, _next_level(problem, given, path.positive))

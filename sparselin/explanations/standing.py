@@ -77,12 +77,24 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
     r2 = 0.0 if total <= start.residual_error else 1 - (rest / total) ** 2 * (not fitted)
     b, shares = (none, none) if vanishes else _regression(problem, qr, S, j)
     if vanishes or not now.outside[0]:
-        return Standing(0.0, b, shares, r2, 0.0, 0.0, vanishes)
+        return Standing(
+            left=0.0, regression=b, shares=shares, r2=r2, gain=0.0, partial_r2=0.0, vanishes=vanishes
+        )
     left = min(1.0, float(now.length[0] / start.length[0]) ** 2)
     c = float(now.c[0]) / float(now.length[0])
     if fitted or abs(now.c[0]) <= now.coarse * now.error[0]:
-        return Standing(left, b, shares, r2, 0.0, 0.0, False)
-    return Standing(left, b, shares, r2, (c / total) ** 2, min(1.0, (c / rest) ** 2), False)
+        return Standing(
+            left=left, regression=b, shares=shares, r2=r2, gain=0.0, partial_r2=0.0, vanishes=False
+        )
+    return Standing(
+        left=left,
+        regression=b,
+        shares=shares,
+        r2=r2,
+        gain=(c / total) ** 2,
+        partial_r2=min(1.0, (c / rest) ** 2),
+        vanishes=False,
+    )
 
 
 def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:

@@ -91,7 +91,14 @@ class Guesses:
         unit = float(np.abs(cosines).max())
         shares, correlations = (W[:, C] / norms).astype(np.float32), (cosines / unit).astype(np.float32)
         weights = ((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32)
-        candidates = kernels.SingleColumns(self._unit, self._fetch(C), C, shares, correlations, weights)
+        candidates = kernels.SingleColumns(
+            unit=self._unit,
+            rows=self._fetch(C),
+            columns=C,
+            shares=shares,
+            correlations=correlations,
+            weights=weights,
+        )
         picks = np.empty(min(limit, most), np.intp)
         rule = kernels.Acceptance(cut / top, FEW, THIN, STRIDE)
         p = kernels.guess(candidates, first, scale is not None, rule, picks)
@@ -230,7 +237,15 @@ class Blocks(ByRule):
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
         errors = self._error(self.selection.qr.kappas(t + 1)[:p])
-        steps = kernels.GuessedSteps(J, projections, errors, np.empty(p), np.empty(p), candidates, counts)
+        steps = kernels.GuessedSteps(
+            picks=J,
+            shares=projections,
+            errors=errors,
+            lam=np.empty(p),
+            margin=np.empty(p),
+            candidates=candidates,
+            counts=counts,
+        )
         out, W = np.array(self.selection.excluded, np.intp), self.W[t : t + known]
         before = self.c.copy() if self._max_candidates > 1 else self.c
         if self.lengths is None:

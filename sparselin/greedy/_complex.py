@@ -153,7 +153,7 @@ class ComplexSelection(GroupSelection):
             coef_path[i, : i + 1] = coef[::2, 0] + 1j * coef[1::2, 0]
         support, intercepts = np.array(self.trail.support, np.intp), np.zeros(t + 1, dtype)
         norms = np.array(self.trail.norms, dtype)
-        fit = Fit(len(self.counts), self.names, by_length=self.lengths is not None)
+        fit = Fit(n_features=len(self.counts), names=self.names, by_length=self.lengths is not None)
         steps = (support, coef_path, intercepts, *self.trail.fields(dtype))
         return SelectionPath(*steps, ((),) * t, (), norms, status, fit)
 
@@ -196,5 +196,5 @@ def select(
         problem = Problem(columns.astype(np.float64), vector, sample_weight=weight)
     selection = ComplexSelection(data, problem, names, quotients)
     for j in first.tolist():
-        selection.add(Pick(j))
+        selection.add(Pick(feature=j))
     return walk(selection, k, floor_of(data, selection.total_norm, tol, residual), callback)

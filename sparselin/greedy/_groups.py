@@ -80,7 +80,7 @@ def group_omp(
     double = np.asarray(Y, np.float64) * root
     selection = GroupSelection(problem, problem.in_double(), double, numbers, weights=weights)
     for g in forced:
-        selection.add(Pick(int(g)))
+        selection.add(Pick(feature=int(g)))
     return walk(selection, k, floor_of(problem, selection.total_norm, tol), callback)
 
 
@@ -114,9 +114,14 @@ class GroupSelection:
     """
 
     def __init__(
-        self, data: Problem, problem: Problem, Y: FloatArray, groups: IndexArray, quotients: bool = False,
+        self,
+        data: Problem,
+        problem: Problem,
+        Y: FloatArray,
+        groups: IndexArray,
+        quotients: bool = False,
         weights: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.data, self.problem, self.Y, self.groups = data, problem, Y, groups
         self.ones = data.d - data.n_features
         self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)

@@ -91,23 +91,23 @@ def _poisson_deviance(eta: FloatArray, y: FloatArray) -> FloatArray:
 
 # y ∈ {0, 1}: log(1 + e^η) − yη, which is log(1 + e^−η) or log(1 + e^η)
 LOGISTIC = Loss(
-    "logistic",
-    lambda m: float(logit(m)),
-    _logistic_residual,
-    lambda eta: np.asarray(expit(eta) * expit(-eta)),
-    lambda eta, y: np.asarray(2 * np.logaddexp(0, -(2 * y - 1) * eta)),
-    np.zeros_like,
-    lambda y: 2 * y - 1,
+    name="logistic",
+    link=lambda m: float(logit(m)),
+    residual=_logistic_residual,
+    variance=lambda eta: np.asarray(expit(eta) * expit(-eta)),
+    deviance=lambda eta, y: np.asarray(2 * np.logaddexp(0, -(2 * y - 1) * eta)),
+    lost=np.zeros_like,
+    signs=lambda y: 2 * y - 1,
 )
 # y ≥ 0: e^η − yη
 POISSON = Loss(
-    "poisson",
-    lambda m: float(np.log(m)),
-    lambda eta, y: y - np.exp(eta),
-    np.exp,
-    _poisson_deviance,
-    np.exp,
-    lambda y: -1.0 * (y == 0),
+    name="poisson",
+    link=lambda m: float(np.log(m)),
+    residual=lambda eta, y: y - np.exp(eta),
+    variance=np.exp,
+    deviance=_poisson_deviance,
+    lost=np.exp,
+    signs=lambda y: -1.0 * (y == 0),
 )
 LOSSES = {loss.name: loss for loss in (LOGISTIC, POISSON)}
 
@@ -223,9 +223,14 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     B = B / np.where(rows > 0, rows, 1)[:, None]
     signed = signs[~fixed, None] * B[~fixed]
     found = linprog(
-        -signed.sum(axis=0), -signed, np.zeros(len(signed)), B[fixed], np.zeros(fixed.sum()),
-        bounds=(-1, 1), method="highs",
-    )  # fmt: skip
+        -signed.sum(axis=0),
+        -signed,
+        np.zeros(len(signed)),
+        B[fixed],
+        np.zeros(fixed.sum()),
+        bounds=(-1, 1),
+        method="highs",
+    )
     return np.zeros(B.shape[1]) if found.status != 0 or -found.fun <= _LP else np.asarray(found.x)
 
 
@@ -316,16 +321,61 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
     Q, R = A[:, :0], np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     if not len(b):
-        return Refit(b, eta, lost, u, variance, Q, R, 0.0, 0.0, 0.0), b, 0.0
+        return (
+            Refit(
+                coef=b,
+                eta=eta,
+                lost=lost,
+                u=u,
+                variance=variance,
+                Q=Q,
+                R=R,
+                decrement=0.0,
+                M=0.0,
+                eta_size=0.0,
+            ),
+            b,
+            0.0,
+        )
     if not (np.isfinite(R).all() and np.diag(R).all()):
-        return Refit(b, eta, lost, u, variance, Q, R, math.inf, math.inf, eta_size), b, math.inf
+        return (
+            Refit(
+                coef=b,
+                eta=eta,
+                lost=lost,
+                u=u,
+                variance=variance,
+                Q=Q,
+                R=R,
+                decrement=math.inf,
+                M=math.inf,
+                eta_size=eta_size,
+            ),
+            b,
+            math.inf,
+        )
     inverse = np.linalg.inv(R)
     half = inverse.T @ (A.T @ u)
     error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * lost))
     decrement = float(np.linalg.norm(half))
     whole = decrement + UNIT * (float(np.linalg.norm(error)) + eta_size)
     M = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))
-    return Refit(b, eta, lost, u, variance, Q, R, whole, M, eta_size), inverse @ half, decrement
+    return (
+        Refit(
+            coef=b,
+            eta=eta,
+            lost=lost,
+            u=u,
+            variance=variance,
+            Q=Q,
+            R=R,
+            decrement=whole,
+            M=M,
+            eta_size=eta_size,
+        ),
+        inverse @ half,
+        decrement,
+    )
 
 
 def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:

@@ -47,9 +47,13 @@ class Pursuit:
     def _screen(self) -> Screened:
         with_active, by_length = self._method.with_active, self._method.lengths is not None
         return Screened(
-            self.selection, self._k, self._count,
-            with_active=with_active, at_once=self._small, by_length=by_length,
-        )  # fmt: skip
+            self.selection,
+            self._k,
+            self._count,
+            with_active=with_active,
+            at_once=self._small,
+            by_length=by_length,
+        )
 
     def path(self, status: Status) -> SelectionPath:
         return self.selection.path(status)

@@ -147,7 +147,7 @@ class Selection:
         """
         if len(J):
             for j in J.tolist():
-                self.add(Pick(j))
+                self.add(Pick(feature=j))
             self.residual = self.qr.residual(self.problem.y)
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 

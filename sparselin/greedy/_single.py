@@ -96,7 +96,10 @@ class Screened(ByRule):
         self._screen = Screen(problem, count)
         out = np.zeros(problem.n_features, bool)
         out[[j for j in selection.excluded if j < len(out)]] = True
-        self._chosen = kernels.SelectedColumns(*qr.arrays, selection.residual.copy(), out)
+        Qt, R, norms, inverse = qr.arrays
+        self._chosen = kernels.SelectedColumns(
+            Qt=Qt, R=R, norms=norms, inverse=inverse, r=selection.residual.copy(), out=out
+        )
         self._squares = None
         if by_length:
             squares = problem.column_norms[: len(out)] ** 2
@@ -163,7 +166,9 @@ class Screen:
         copy, unit, error = np.empty((n, d), np.int16), np.empty(d), np.empty(d)
         scale = np.ones(d) if scale is None else scale
         norms = problem.column_norms[:d]
-        self.data = kernels.ScreenedDesign(data, copy, by_rows, scale, unit, norms, error)
+        self.data = kernels.ScreenedDesign(
+            X=data, copy=copy, by_rows=by_rows, scale=scale, unit=unit, norms=norms, error=error
+        )
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
 
     def fill(self) -> None:
@@ -194,7 +199,14 @@ class Screen:
 def levels_of(problem: Problem, dependent: float, floor: float) -> kernels.Levels:
     """Return the bounds on rounding errors for the kernels, with the `unit` of a `ThinQR` as `dependent`."""
     rounding, power = problem.rounding(0.0), problem.errors.power
-    return kernels.Levels(rounding, problem.unit, power, problem.y_norm, dependent, floor)
+    return kernels.Levels(
+        correlation=rounding,
+        unit=problem.unit,
+        power=power,
+        y_norm=problem.y_norm,
+        dependent=dependent,
+        floor=floor,
+    )
 
 
 def certain_supports(

@@ -66,7 +66,9 @@ def argmax(
         pick, tied = int(tied[places[np.argmax(certain[places])]]), tied[places]
     others = np.abs(score)
     others[excluded] = 0
-    return Pick(pick, top, relative_margin(others, pick, top), tuple(tied.tolist())), score
+    return Pick(
+        feature=pick, lam_star=top, margin=relative_margin(others, pick, top), tied=tuple(tied.tolist())
+    ), score
 
 
 class PickRecord:

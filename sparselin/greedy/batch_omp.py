@@ -180,8 +180,14 @@ def _all_at_once(
         size = d if N * k >= d and d * d <= _LARGEST else 0
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
-        given = columns, scale, kernels.singles(scale), gram, kernels.singles(gram)
-        dictionary = kernels.Dictionary(*given, eps_of(D.dtype))
+        dictionary = kernels.Dictionary(
+            U=columns,
+            scale=scale,
+            scale32=kernels.singles(scale),
+            G=gram,
+            G32=kernels.singles(gram),
+            eps=eps_of(D.dtype),
+        )
         # the status codes of the kernel have the names of their `Status`
         names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
         statuses = np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
@@ -197,7 +203,9 @@ def _all_at_once(
             )
             coef, history = (part.astype(np.float64, copy=False) for part in parts)
             limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
-            signals = kernels.Signal(read_only(y), c, lengths, limits, support, coef, history)
+            signals = kernels.Signal(
+                y=read_only(y), c=c, length=lengths, limit=limits, chosen=support, gamma=coef, norms=history
+            )
             try:
                 arrays = idle.pop()
             except IndexError:

@@ -126,10 +126,17 @@ def generalized_omp(
 
 
 def generalized_group_omp(
-    X: Any, y: FloatArray, k: int, *, groups: IndexArray, loss: str,
-    forced: IndexArray | tuple[int, ...] = (), tol: float | None = None,
-    callback: Callable[[GroupPath], object] | None = None, **data: Any,
-) -> GroupPath:  # fmt: skip
+    X: Any,
+    y: FloatArray,
+    k: int,
+    *,
+    groups: IndexArray,
+    loss: str,
+    forced: IndexArray | tuple[int, ...] = (),
+    tol: float | None = None,
+    callback: Callable[[GroupPath], object] | None = None,
+    **data: Any,
+) -> GroupPath:
     """Select k groups of features by gradient OMP for logistic or Poisson regression.
 
     Let S be the columns of the groups selected so far, and minimise the loss L of `generalized_omp` over the
@@ -203,9 +210,16 @@ class _GeneralizedState:
     """
 
     def __init__(
-        self, X: Any, y: Any, loss: str, intercept: bool = False, standardize: bool = False,
-        sample_weight: Any = None, groups: IndexArray | None = None, weights: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        loss: str,
+        intercept: bool = False,
+        standardize: bool = False,
+        sample_weight: Any = None,
+        groups: IndexArray | None = None,
+        weights: str | None = None,
+    ) -> None:
         if isinstance(X, Problem):
             raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
         law, labels = losses.check_loss(loss), None
@@ -249,7 +263,7 @@ class _GeneralizedState:
         """Return the path of k units, the forced ones first."""
         level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
         for g in forced.tolist():
-            if (status := self.add(Pick(g))) is not None:
+            if (status := self.add(Pick(feature=g))) is not None:
                 return self.path(status)
         size, unit = math.sqrt(self.trail.norms[0]), self.problem.unit  # the deviance takes the place of ‖r‖²
         root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)

@@ -156,7 +156,7 @@ def scale(problem: Problem) -> ScaledData:
     place[keep] = np.arange(len(keep))
     X, y = np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1])
     lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
-    return ScaledData(problem, X, y, place, lengths, exactness(problem, keep))
+    return ScaledData(problem=problem, X=X, y=y, place=place, norms=lengths, exact=exactness(problem, keep))
 
 
 def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
@@ -301,11 +301,29 @@ def step(
     if left.undecided and data.y.any():
         undecided = None if len(S) < k else True
         nothing = 0.0 if len(pick) else 1.0
-        bounds = np.array([0.0, 1.0]), np.array([0.0, 1.0])
-        return PrefixBounds(r2, error, k, undecided, undecided, *bounds, 1.0, (nothing, nothing))
+        return PrefixBounds(
+            r2=r2,
+            error=error,
+            m=k,
+            largest_correlation=undecided,
+            largest_gain=undecided,
+            gamma=np.array([0.0, 1.0]),
+            theta=np.array([0.0, 1.0]),
+            r2_upper=1.0,
+            q_squared=(nothing, nothing),
+        )
     m = min(k, left.m)
     if m <= 0 or not data.y.any():
-        return PrefixBounds(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
+        return PrefixBounds(
+            r2=r2,
+            error=error,
+            m=0,
+            largest_correlation=True,
+            largest_gain=True,
+            gamma=np.ones(2),
+            theta=np.ones(2),
+            r2_upper=min(1.0, r2 + error),
+        )
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
     given = np.maximum([ratio.lower, ratio.upper], known.gamma)
     unit = left.Z / left.rho
@@ -313,12 +331,21 @@ def step(
     sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
     gain_upper = _gain_upper(left, m, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
-    capped = np.minimum(1.0, gamma), np.minimum(1.0, _theta(left, at, given, sparse))
     ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
-    largest = _may_end(left) if ended else _has_largest(left, at)
+    largest_correlation, largest_gain = _may_end(left) if ended else _has_largest(left, at)
     # q² is 1 where 1 − R²(S) is below the rounding error of the guarantees
     q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= EPS else _q2_bounds(left, at)
-    return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
+    return PrefixBounds(
+        r2=r2,
+        error=error,
+        m=m,
+        largest_correlation=largest_correlation,
+        largest_gain=largest_gain,
+        gamma=np.minimum(1.0, gamma),
+        theta=np.minimum(1.0, _theta(left, at, given, sparse)),
+        r2_upper=min(1.0, r2 + error + gain_upper),
+        q_squared=q_squared,
+    )
 
 
 def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
@@ -341,8 +368,19 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
     Z, rho = unit * norms, rho * norms
     m = min(len(places), len(data.y) - len(J.J))
     undecided = J.undecided or bool((outside < 0).any())
-    errors = error_unit * rho, error_c * norms, error_gain, error_unit
-    return _Remainder(places, Z, rho, Z.T @ r, *errors, length, m, undecided)
+    return _Remainder(
+        places=places,
+        Z=Z,
+        rho=rho,
+        c=Z.T @ r,
+        error=error_unit * rho,
+        error_c=error_c * norms,
+        error_gain=error_gain,
+        error_unit=error_unit,
+        residual_norm=length,
+        m=m,
+        undecided=undecided,
+    )
 
 
 def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:

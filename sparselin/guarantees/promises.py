@@ -112,7 +112,9 @@ def _q2_bounds(run: GreedyRun, score: int) -> FloatArray:
 def _all_hold(verdicts: Iterable[bool | None]) -> bool | None:
     """Return whether all verdicts are True; None if one is undecided and none is False."""
     found = set(verdicts)
-    return False if False in found else None if None in found else True
+    if False in found:
+        return False
+    return None if None in found else True
 
 
 def saturate(exponent: FloatArray) -> FloatArray:
@@ -164,4 +166,5 @@ def independent(eigenvalue: FloatArray, size: str) -> tuple[str, bool | None]:
     λ_min(C, size) is the least eigenvalue over all sets of `size` columns.
     """
     lower, upper = eigenvalue
-    return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(2 * UNIT) else False
+    undecided = not lower > 0 and upper > math.sqrt(2 * UNIT)
+    return f"λ_min(C, {size}) > 0", None if undecided else bool(lower > 0)

@@ -138,12 +138,23 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
     if not len(S) or not data.y.any():
-        return Condition(known, exact, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
+        return Condition(
+            known=known, exact=exact, erc=0.0, erc_unit=0.0, factor=1.0, factor_unit=1.0, left=0.0, right=0.0
+        )
     others = np.delete(np.arange(data.d), S)
     unit = data.X / np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
     (pseudo, sigma, off), (pseudo_unit, sigma_unit, _) = (_inverse(problem, V[:, S]) for V in (data.X, unit))
     if not sigma or not sigma_unit:
-        return Condition(known, exact, np.inf, np.inf, 0.0, 0.0, 0.0, np.inf)
+        return Condition(
+            known=known,
+            exact=exact,
+            erc=np.inf,
+            erc_unit=np.inf,
+            factor=0.0,
+            factor_unit=0.0,
+            left=0.0,
+            right=np.inf,
+        )
     worst = 1 + 4 * off * (1 + 1 / sigma)
     inverses = (pseudo, data.X), (pseudo_unit, unit)
     erc, erc_unit = (worst * _largest_norm(A @ V[:, others]) for A, V in inverses)
@@ -158,7 +169,17 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     # the largest R² is at most best.r2 + excess
     excess = (square - min(square, best.lower_bound)) / problem.y_norm**2
     share = max(0.0, 1 - excess / best.r2) if best.r2 > 0 else 0.0
-    return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right, share)
+    return Condition(
+        known=known,
+        exact=exact,
+        erc=erc,
+        erc_unit=erc_unit,
+        factor=factor,
+        factor_unit=factor_unit,
+        left=left,
+        right=right,
+        share=share,
+    )
 
 
 def _largest_norm(coefs: FloatArray) -> float:

@@ -142,17 +142,30 @@ class Candidates(Gathered):
         return len(order) == 0 or bool(kernels.factor(self.gram, order, len(order), self.reached.L))
 
     def _table(self) -> kernels.Columns:
-        sizes = self.problem.y_norm, self.unit, self.longest, self.problem.n, self.below
-        return kernels.Columns(self.gram, self.c0, self.norms, *sizes)
+        return kernels.Columns(
+            H=self.gram,
+            c0=self.c0,
+            norms=self.norms,
+            y_norm=self.problem.y_norm,
+            unit=self.unit,
+            longest=self.longest,
+            rank=self.problem.n,
+            below=self.below,
+        )
 
     def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> None:
         p, capacity = len(order), min(len(order) + _CAPACITY, self.problem.d)
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * self.longest * self.problem.y_norm
         self.reached = place = kernels.Place(
-            np.array([p, -1]), np.array([lam]), np.zeros(capacity, np.intp), np.zeros(capacity),
-            np.zeros(capacity), np.empty((capacity, capacity)), len(self.S),
-        )  # fmt: skip
+            state=np.array([p, -1]),
+            lam=np.array([lam]),
+            order=np.zeros(capacity, np.intp),
+            sign=np.zeros(capacity),
+            beta=np.zeros(capacity),
+            L=np.empty((capacity, capacity)),
+            n_free=len(self.S),
+        )
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
 
     def follow(self, lam_min: float, limit: int) -> tuple[kernels.Trail, int]:

@@ -108,7 +108,15 @@ class Flow(Segment):
         coef, unique = self._coef()
         support = tuple(np.flatnonzero(self.sign * coef).tolist())
         r_norm = length_of(self.base.r)
-        return Saddle(self.tau, self.s.copy(), self.s_error, coef, support, unique, r_norm)
+        return Saddle(
+            tau=self.tau,
+            s=self.s.copy(),
+            s_error=self.s_error,
+            coef=coef,
+            support=support,
+            unique=unique,
+            residual=r_norm,
+        )
 
     def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""

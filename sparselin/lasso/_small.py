@@ -34,11 +34,26 @@ def _start(
     longest, unit = float(norms.max()), product_error(n)
     with workers(2.0 * M * M * n):
         c0: Any = problem.Xty[index]
-        columns = kernels.Columns(rows @ rows.T, c0, norms[index], size, unit, longest, n, below)
+        columns = kernels.Columns(
+            H=rows @ rows.T,
+            c0=c0,
+            norms=norms[index],
+            y_norm=size,
+            unit=unit,
+            longest=longest,
+            rank=n,
+            below=below,
+        )
     lam = np.array([2 * longest * size])  # |c_j| ≤ ‖X_j‖‖y‖
     place = kernels.Place(
-        np.array([t, -1]), lam, np.arange(M), np.zeros(M), np.zeros(M), np.empty((M, M)), t
-    )  # fmt: skip
+        state=np.array([t, -1]),
+        lam=lam,
+        order=np.arange(M),
+        sign=np.zeros(M),
+        beta=np.zeros(M),
+        L=np.empty((M, M)),
+        n_free=t,
+    )
     place.order[:t] = free
     if t and kernels.start(columns, place) > t * kernels.SPREAD**2:
         return None

@@ -118,7 +118,8 @@ def gradient_flow(
             saddles.append(saddle)
             if callback is not None and callback(path := _path(problem, S, saddles, restart, Status.STOPPED)):
                 return path
-        status = Status.BEYOND_PRECISION if not flow.sound else flow.ending() if restart else Status.COMPLETED
+        status = flow.ending() if restart else Status.COMPLETED
+        status = status if flow.sound else Status.BEYOND_PRECISION
         return _path(problem, S, saddles, restart, status)
 
 

@@ -129,7 +129,13 @@ def first_to_enter(selection: Selection) -> Pick | Status:
     if entry.status is not Status.COMPLETED:
         return entry.status
     pick = entry.active[0]
-    return Pick(pick, entry.lam_star, relative_margin(c, pick, entry.lam_star), entry.tied, entry.active)
+    return Pick(
+        feature=pick,
+        lam_star=entry.lam_star,
+        margin=relative_margin(c, pick, entry.lam_star),
+        tied=entry.tied,
+        active=entry.active,
+    )
 
 
 def homotopy_at(selection: Selection) -> Homotopy:

@@ -205,10 +205,16 @@ def decide(
         failure = None if only else _objection(made, check)
     except Exception as error:
         failure = str(error) if isinstance(error, ClaimFailed) else describe_error(error)
-    record = tuple(check.witnesses), tuple(check.found), failure
+    outcome = Outcome(
+        cases=check.counted,
+        undecided=check.unsettled,
+        witnesses=tuple(check.witnesses),
+        found=tuple(check.found),
+        failure=failure,
+    )
     if not failure or check.failing is None:
-        return Outcome(check.counted, check.unsettled, *record)
-    return Outcome(check.counted, check.unsettled, *record, check.failing, check.call, check.smaller)
+        return outcome
+    return dataclasses.replace(outcome, counterexample=check.failing, call=check.call, smaller=check.smaller)
 
 
 def _objection(made: Claim, check: Check) -> str | None:

@@ -118,7 +118,10 @@ def decide_all(
     with contextlib.closing(try_jobs(named, jobs)) as results:  # type: ignore[type-var]
         for found in results:
             if isinstance(found, Lost):
-                yield claims[found.arguments[0]], Outcome(0, 0, (), (), found.why)
+                yield (
+                    claims[found.arguments[0]],
+                    Outcome(cases=0, undecided=0, witnesses=(), found=(), failure=found.why),
+                )
             else:
                 yield claims[found[0]], found[1]
 

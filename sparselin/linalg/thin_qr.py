@@ -321,7 +321,9 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
             break
         if k and left <= EPS * max(size[0], 16 * EPS * size[1]) and kappa * left <= EPS * max(size):
             break
-    return Balance(r, r_low, x, x_low, left, kappa * left / qr.norms, rate <= 0.1)
+    return Balance(
+        r=r, r_low=r_low, x=x, x_low=x_low, r_error=left, x_error=kappa * left / qr.norms, sound=rate <= 0.1
+    )
 
 
 def length_of(v: FloatArray) -> float:

@@ -114,8 +114,16 @@ def measure(
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     length_error = problem.errors.length_errors(size, length)
     outside, norm = length > data.length_unit * size, math.sqrt(float(np.vdot(r, r)))
-    rounding = (data.length_unit * y_size, data.unit / problem.unit)
-    return Measurement(c, error, length, length_error, outside, norm, *rounding)
+    return Measurement(
+        c=c,
+        error=error,
+        length=length,
+        length_error=length_error,
+        outside=outside,
+        residual_norm=norm,
+        residual_error=data.length_unit * y_size,
+        coarse=data.unit / problem.unit,
+    )
 
 
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:

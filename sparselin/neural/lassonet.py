@@ -135,7 +135,15 @@ def lassonet_path(
         partition = arguments.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
         check_reads_through_first(model, reduced, rows.X)
-        training = PathTraining(reduced, rows, held_out, by_rows, float(M), settings, order)
+        training = PathTraining(
+            reduced=reduced,
+            rows=rows,
+            validation=held_out,
+            loss=by_rows,
+            M=float(M),
+            settings=settings,
+            order=order,
+        )
         given = {"M": float(M), "k": check_count(k, "k", 0, d), "groups": partition, "names": named}
         return _follow(training, given, keep == "states", _lambdas(lams, training), callback)
 
@@ -268,7 +276,15 @@ def refit(
         model, rows, out = arguments.prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight)
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
-        PathTraining(reduced, rows, out, by_rows, float("inf"), settings, order).dense()  # no hierarchy
+        PathTraining(
+            reduced=reduced,
+            rows=rows,
+            validation=out,
+            loss=by_rows,
+            M=float("inf"),
+            settings=settings,
+            order=order,
+        ).dense()  # no hierarchy
     fitted = _with_state(model, reduced.state())
     fitted.eval()
     return fitted
@@ -392,9 +408,13 @@ def matrix_completion(
     path = lassonet_path(model, X, target, settings=trained, **options)
     status = path.status if path.status is Status.STOPPED else Status.MAX_ITER
     return MatrixCompletion(
-        completed=X.cpu().numpy(), observed=observed.cpu().numpy(), change=np.array(changes),
-        path=path, status=Status.COMPLETED if changes[-1] <= tol else status, names=path.names,
-    )  # fmt: skip
+        completed=X.cpu().numpy(),
+        observed=observed.cpu().numpy(),
+        change=np.array(changes),
+        path=path,
+        status=Status.COMPLETED if changes[-1] <= tol else status,
+        names=path.names,
+    )
 
 
 def _impute(model: SkipNetwork, X: Tensor, goal: Tensor, more: dict[str, Any]) -> tuple[SkipNetwork, Tensor]:

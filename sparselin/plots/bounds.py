@@ -128,8 +128,16 @@ def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
     """Draw the guarantee and the attained share of one bound in its row."""
     if bound.applies:
         colour, label = (RED, "guaranteed, violated") if bound.violated else (BLUE, "guaranteed")
-        ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
-                hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
+        ax.barh(
+            [row],
+            [bound.lower],
+            color=colour,
+            height=0.8,
+            alpha=0.8,
+            label=label,
+            hatch="xxx" if bound.violated else "",
+            edgecolor="white",
+        )
         offset, side, letters = (-4, "right", "white") if bound.lower > 0.15 else (4, "left", "black")
         look = {"va": "center", "ha": side, "color": letters}
         style.write_near(ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), **look)
@@ -184,7 +192,8 @@ def inference(found: Inference, *, ax: Axes | None = None) -> Axes:
     style.rows(ax, [style.name(found.names, j) for j in found.support.tolist()])
     for row in ax.get_yticks().astype(int).tolist():
         p = found.p_value[row]
-        words = "–" if np.isnan(p) else f"p = {p:.2g}" if p > _SMALL else f"p < {_SMALL:g}"
+        words = f"p = {p:.2g}" if p > _SMALL else f"p < {_SMALL:g}"
+        words = "–" if np.isnan(p) else words
         ax.text(1.02, row, words, va="center", fontsize=POINTS, transform=ax.get_yaxis_transform())
     style.legend(ax)
     return ax

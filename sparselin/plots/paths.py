@@ -213,12 +213,14 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     steps, flow = found.kind == "selection", found.kind == "flow"
     signed = bool((found.correlation < 0).any())
     bar = "" if signed else "|"
-    words = "event" if flow else "features selected" if steps else r"$\lambda$"
-    ax = style.picture(ax, words, "$|s_j|$" if flow else rf"${bar}\langle X_j, r\rangle{bar}$")
+    across, up, goal = {
+        "selection": ("features selected", rf"${bar}\langle X_j, r\rangle{bar}$", "the pick"),
+        "flow": ("event", "$|s_j|$", "1"),
+    }.get(found.kind, (r"$\lambda$", rf"${bar}\langle X_j, r\rangle{bar}$", r"$\lambda$"))
+    ax = style.picture(ax, across, up)
     if not len(found.level):
         return style.note(ax, found.sentence)
     at = np.arange(flow, len(found.level) + flow) if steps or flow else found.level
-    goal = "the pick" if steps else "1" if flow else r"$\lambda$"
     ax.plot(at, found.level, "s-", color=GREY, markersize=5, label=goal)
     label = style.name(found.names, found.feature)
     ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=label)

@@ -81,8 +81,15 @@ def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
     right.set_xlim(min(0.0, share.min()), 1.04)
     right.grid(axis="x", linewidth=0.4, alpha=0.5)
     for t in range(steps) if steps <= _WRITTEN else (steps - 1,):
-        right.text(1.02, t, f"{share[t]:z.3f}", va="center", color=GREEN, fontsize=POINTS,
-                   transform=right.get_yaxis_transform())  # fmt: skip
+        right.text(
+            1.02,
+            t,
+            f"{share[t]:z.3f}",
+            va="center",
+            color=GREEN,
+            fontsize=POINTS,
+            transform=right.get_yaxis_transform(),
+        )
     style.legend(right)
 
 

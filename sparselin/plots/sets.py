@@ -92,8 +92,16 @@ def _gain_bars(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> 
     after = value - np.concatenate([np.cumsum(gains[::-1])[::-1][1:], [0.0]])
     rising = gains >= 0
     for some, colour, hatch in ((rising, BLUE, ""), (~rising, ORANGE, "///")):
-        ax.barh(np.flatnonzero(some), gains[some], left=(after - gains)[some], color=colour, hatch=hatch,
-                edgecolor="white", height=0.75, label="_gains")  # fmt: skip
+        ax.barh(
+            np.flatnonzero(some),
+            gains[some],
+            left=(after - gains)[some],
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            height=0.75,
+            label="_gains",
+        )
     style.rows(ax, labels)
     ax.set_xlim(left=min(0.0, float((after - gains).min()), float(after.min())))
     ax.margins(x=0.04)

@@ -152,8 +152,16 @@ def name(names: Names, j: int) -> str:
 
 def note(ax: Axes, text: str) -> Axes:
     """Write a sentence in place of a picture that would be empty."""
-    ax.text(0.5, 0.5, textwrap.fill(text, 44), ha="center", va="center", fontsize=POINTS, color=GREY,
-            transform=ax.transAxes)  # fmt: skip
+    ax.text(
+        0.5,
+        0.5,
+        textwrap.fill(text, 44),
+        ha="center",
+        va="center",
+        fontsize=POINTS,
+        color=GREY,
+        transform=ax.transAxes,
+    )
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     return ax
 
@@ -250,9 +258,18 @@ def name_line_ends(ax: Axes, ends: FloatArray) -> None:
     places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
     for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate(str(line.get_label()), (1, end), (1.05, place), ("axes fraction", "data"),
-                    "axes fraction", color=line.get_color(), fontsize=POINTS, va="center",
-                    annotation_clip=False, arrowprops=arrow)  # fmt: skip
+        ax.annotate(
+            str(line.get_label()),
+            (1, end),
+            (1.05, place),
+            ("axes fraction", "data"),
+            "axes fraction",
+            color=line.get_color(),
+            fontsize=POINTS,
+            va="center",
+            annotation_clip=False,
+            arrowprops=arrow,
+        )
 
 
 def positive_axis(ax: Axes, values: FloatArray) -> bool:
@@ -268,7 +285,8 @@ def positive_axis(ax: Axes, values: FloatArray) -> bool:
         ax.set_xscale("symlog", linthresh=least, linscale=0.12 * math.log10(top / least))
     elif bent:
         ax.set_xscale("log")
-    marks = _decades(least, top) if bent else _multiples(0.0 if zero else least, top)
+    first = 0.0 if zero else least
+    marks = _decades(least, top) if bent else _multiples(first, top)
     ax.set_xticks([0.0] * zero + marks, ["0"] * zero + [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
     return bent

@@ -109,12 +109,26 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
             w = basis.model(event.before).off(basis.column(event.pick))
             size, model = float(np.linalg.norm(w)), (*event.before, event.pick)
             until = total if trace.choice.models else t + 1
-            found.append(Statistic(w / size, 1 / size, trace.n_forced + t, True, until, model, event.sign))
+            found.append(
+                Statistic(
+                    w=w / size,
+                    scale=1 / size,
+                    row=trace.n_forced + t,
+                    of_step=True,
+                    until=until,
+                    model=model,
+                    sign=event.sign,
+                )
+            )
     last = trace.steps[-1] if trace.steps else None
     for j, v in zip(trace.model, basis.model(trace.model).inverse(basis.ones).T, strict=True):
         size, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
         sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
-        found.append(Statistic(v / size, size, row, False, total, trace.model, sign))
+        found.append(
+            Statistic(
+                w=v / size, scale=size, row=row, of_step=False, until=total, model=trace.model, sign=sign
+            )
+        )
     return found
 
 
@@ -215,7 +229,9 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> Flo
         state = basis.at(event, False, W, along)
         lam, lam_error, _, _ = state.leader(event)
         D, D_error = (a[int(event.sign < 0), event.pick] for a in (state.D, state.D_error))
-        after = Event((*event.before, event.pick), (*event.signs, event.sign), -1, 0.0, 0.0)
+        after = Event(
+            before=(*event.before, event.pick), signs=(*event.signs, event.sign), pick=-1, sign=0.0, level=0.0
+        )
         low, high = _next_knot(basis.at(after, False, W, along), lam + lam_error)
         w = basis.model(event.before).off(basis.column(event.pick))
         length, error = float(np.linalg.norm(w)), 3 * basis.eps * basis.problem.column_norms[event.pick]

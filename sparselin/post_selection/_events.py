@@ -222,7 +222,16 @@ class Comparison(NamedTuple):
             left_out[int(event.sign < 0), event.pick] = True
         slack = np.where(left_out, np.inf, self.D * v - SIGNS * self.c.at_y)
         error = np.abs(self.D) * v_error + self.D_error * abs(v) + self.c.y_error
-        yield Inequalities(slack, error, self.D, self.D_error, lead, lead_error, self.c.along, self.c.error)
+        yield Inequalities(
+            slack=slack,
+            slack_error=error,
+            D=self.D,
+            D_error=self.D_error,
+            lead=lead,
+            lead_error=lead_error,
+            B=self.c.along,
+            B_error=self.c.error,
+        )
         if event.signs:
             yield self._signs(event, v, v_error, lead, lead_error)
 
@@ -238,8 +247,16 @@ class Comparison(NamedTuple):
         E, E_error = np.append(1.0, E), np.append(0.0, E_error)
         B = np.vstack([np.zeros(len(lead)), part.along])
         alone = np.array([slack, np.full(len(slack), np.inf)])  # one inequality for each feature
-        return Inequalities(alone, np.array([error] * 2), np.array([E] * 2), np.array([E_error] * 2),
-                    lead, lead_error, B, np.append(0.0, part.error))  # fmt: skip
+        return Inequalities(
+            slack=alone,
+            slack_error=np.array([error] * 2),
+            D=np.array([E] * 2),
+            D_error=np.array([E_error] * 2),
+            lead=lead,
+            lead_error=lead_error,
+            B=B,
+            B_error=np.append(0.0, part.error),
+        )
 
 
 class Basis:
@@ -315,7 +332,7 @@ class Basis:
             D -= SIGNS * (self.G @ u)
             D_error += 3 * eps * length * np.linalg.norm(u)
             b, b_error = rows.T @ u, 6 * eps * size * np.linalg.norm(u)
-        return Comparison(c, D, D_error, left_out, coef, b, b_error)
+        return Comparison(c=c, D=D, D_error=D_error, left_out=left_out, coef=coef, b=b, b_error=b_error)
 
     def _lengths(self, a: int) -> tuple[FloatArray, FloatArray, Any]:
         """Return the lengths (d,) of the columns off the first a columns of Q, bounds on their errors, and

@@ -96,19 +96,21 @@ def noise_of(problem: Problem, n: int, sigma: Any, *, added: bool = False) -> No
         return _of_response(problem, n)
     if sigma is not None and named is None:
         value = _check_size(problem, check_real(sigma, "sigma"))
-        return Noise(value, f"y ~ N(μ, σ²I), σ = {value:.4g}, any μ")
+        return Noise(sigma=value, words=f"y ~ N(μ, σ²I), σ = {value:.4g}, any μ")
     return _of_all_features(problem, n, named, added)
 
 
 def _without_sigma(why: str = "") -> Noise:
     words = "y ~ N(μ, σ²I), σ unknown, μ in the span of the tested model: t-tests"
-    return Noise(math.nan, words + why, degrees=math.nan, needs_mean=True)
+    return Noise(sigma=math.nan, words=words + why, degrees=math.nan, needs_mean=True)
 
 
 def _of_response(problem: Problem, n: int) -> Noise:
     value, degrees, _ = _estimate(problem, problem.with_ones(np.arange(0)).tolist(), n)
     words = f"the deviation of y with {degrees} degrees of freedom, taken as known: approximate"
-    return Noise(value, f"y ~ N(μ, σ²I), σ = {value:.4g}, {words}", degrees, approximate=True)
+    return Noise(
+        sigma=value, words=f"y ~ N(μ, σ²I), σ = {value:.4g}, {words}", degrees=degrees, approximate=True
+    )
 
 
 def _of_all_features(problem: Problem, n: int, named: str | None, added: bool) -> Noise:
@@ -135,10 +137,10 @@ def _of_all_features(problem: Problem, n: int, named: str | None, added: bool) -
     if added:
         words = f"estimated with n − d = {free} degrees of freedom and taken as known: approximate"
         law = f"y ~ N(μ, σ²I), σ = {value:.4g}, {words}"
-        return Noise(value, law, free, approximate=True, needs_mean=True)
+        return Noise(sigma=value, words=law, degrees=free, approximate=True, needs_mean=True)
     words = f"t-tests with n − d = {free} degrees of freedom, σ̂ = {value:.4g}"
     law = f"y ~ N(μ, σ²I), μ = Xβ, σ unknown: {words}"
-    return Noise(value, law, free, by_residual=True, needs_mean=True, error=error)
+    return Noise(sigma=value, words=law, degrees=free, by_residual=True, needs_mean=True, error=error)
 
 
 def _estimate(problem: Problem, columns: list[int], n: int) -> tuple[float, int, float]:

@@ -107,7 +107,7 @@ def _infer(problem: Problem, A: list[int], n: int, noise: Noise, level: float, p
     if free < needed:
         what = f"{n - free} coefficients{' and σ' * needed}"
         raise ValueError(f"k must be smaller: {n} rows for the inference do not determine {what}")
-    trace = Trace([], A, len(A), tuple(A))
+    trace = Trace(events=[], features=A, n_forced=len(A), model=tuple(A))
     return infer(Basis(problem, np.array(A, np.intp)), trace, n, noise, level, path)
 
 

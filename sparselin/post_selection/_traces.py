@@ -79,8 +79,17 @@ def trace_of(path: SelectionPath | LassoPath, k: int | None, lam: Any) -> Trace:
     support, f = path.support.tolist(), int(np.isnan(path.lam_star).sum())
     k = _count_steps(path, k, Status.COMPLETED, f, len(support))
     signs, levels = np.sign(np.diag(path.coef_path)).tolist(), path.lam_star.tolist()
-    events = [Event(tuple(support[:t]), (), support[t], signs[t], levels[t]) for t in range(f, k)]
-    return Trace(events, support[:k], f, tuple(support[:k]), path.fit.by_length)
+    events = [
+        Event(before=tuple(support[:t]), signs=(), pick=support[t], sign=signs[t], level=levels[t])
+        for t in range(f, k)
+    ]
+    return Trace(
+        events=events,
+        features=support[:k],
+        n_forced=f,
+        model=tuple(support[:k]),
+        by_length=path.fit.by_length,
+    )
 
 
 def _count_steps(path: SelectionPath | LassoPath, k: int | None, end: Status, low: int, most: int) -> int:
@@ -113,7 +122,13 @@ def _state_at(path: LassoPath, lam: Any) -> Trace:
     coef = path.at(level)
     A = [*forced, *np.setdiff1d(np.flatnonzero(coef), forced).tolist()]
     signs = (0.0,) * len(forced) + tuple(np.sign(coef[A[len(forced) :]]).tolist())
-    return Trace([Event(tuple(A), signs, -1, 0.0, level)], A, len(forced), tuple(A), lam=level)
+    return Trace(
+        events=[Event(before=tuple(A), signs=signs, pick=-1, sign=0.0, level=level)],
+        features=A,
+        n_forced=len(forced),
+        model=tuple(A),
+        lam=level,
+    )
 
 
 def _steps_of_lasso(path: LassoPath, k: int | None) -> Trace:
@@ -132,9 +147,13 @@ def _steps_of_lasso(path: LassoPath, k: int | None) -> Trace:
         enters = i not in A
         before = (0.0,) * f + tuple(float(signs[t - 1, place[j]]) for j in A[f:])
         sign = float(signs[t if enters else t - 1, place[i]])
-        events.append(Event(tuple(A), before, i, sign, float(path.knots[t]), enters))
+        events.append(
+            Event(before=tuple(A), signs=before, pick=i, sign=sign, level=float(path.knots[t]), enters=enters)
+        )
         A = [*A, i] if enters else [j for j in A if j != i]
-    return Trace(events, [*forced, *(event.pick for event in events)], f, tuple(A))
+    return Trace(
+        events=events, features=[*forced, *(event.pick for event in events)], n_forced=f, model=tuple(A)
+    )
 
 
 def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:

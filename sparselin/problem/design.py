@@ -38,7 +38,14 @@ class DesignColumns(NamedTuple):
 
     def fit(self, names: Names, positive: bool = False, by_length: bool = False) -> Fit:
         """Return the `Fit` of these columns: the properties of the columns that a result stores."""
-        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive, by_length)
+        return Fit(
+            n_features=self.X.shape[1],
+            names=names,
+            with_intercept=self.ones is not None,
+            standardized=self.scale is not None,
+            positive=positive,
+            by_length=by_length,
+        )
 
     def correlate(self, r: FloatArray) -> FloatArray:
         """Return the inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""

@@ -92,7 +92,7 @@ class SubsetResult(base.Supported):
             Column("gain", "gain", self.gains),
             Column("r2", "R²", after, 4) if self._plain else Column("value", "g", after),
         )
-        notes = Fit(self.n_features, with_intercept=bool(self.intercept)).notes(self.intercept)
+        notes = Fit(n_features=self.n_features, with_intercept=bool(self.intercept)).notes(self.intercept)
         if not self._plain:
             notes.append(f"g = R² + ν·f, f(S) = {number(self.diversity)}")
         if self.candidates:

@@ -293,7 +293,16 @@ def form_of(
     if not features:
         raise ValueError("source must have a column besides y and the weights")
     order = [*first, *(j for j in numbers if j not in first)]
-    return Form(chunk.names, chunk.kinds, chunk.width, y_at, w_at, tuple(order), tuple(coded), **settings)
+    return Form(
+        names=chunk.names,
+        kinds=chunk.kinds,
+        width=chunk.width,
+        y=y_at,
+        weight=w_at,
+        numbers=tuple(order),
+        categories=tuple(coded),
+        **settings,
+    )
 
 
 def _feature_indices(columns: Columns, argument: str, features: list[int], chunk: Chunk) -> list[int]:

@@ -56,7 +56,7 @@ class Partial:
 def empty_partial(form: Form) -> Partial:
     """Return the state of a pass before any row has been read."""
     size = form.intercept + len(form.numbers) + 1
-    return Partial(factor.zeros(size), factor.zeros(size) if form.held_out else None)
+    return Partial(R=factor.zeros(size), held=factor.zeros(size) if form.held_out else None)
 
 
 def skip(partial: Partial, number: int, why: str) -> Partial:
@@ -98,12 +98,17 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
     if weight is not None and form.held_out:
         weight = weight[(np.arange(chunk.rows) + number) % form.held_out != form.held_out - 1]
     return dataclasses.replace(
-        partial, R=R, held=held, slots=slots,
-        rows=partial.rows + kept, held_rows=partial.held_rows + chunk.rows - kept,
+        partial,
+        R=R,
+        held=held,
+        slots=slots,
+        rows=partial.rows + kept,
+        held_rows=partial.held_rows + chunk.rows - kept,
         weightless=partial.weightless + read - chunk.rows,
         weight=partial.weight + (kept if weight is None else float(weight.sum())),
-        chunks=partial.chunks + 1, steps=partial.steps + steps,
-    )  # fmt: skip
+        chunks=partial.chunks + 1,
+        steps=partial.steps + steps,
+    )
 
 
 def merge(a: Partial, b: Partial, form: Form) -> Partial:
@@ -131,12 +136,18 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
         R = both(a.R, b.R)
         held = both(a.held, b.held) if a.held is not None and b.held is not None else None
     return Partial(
-        R=R, held=held, slots=slots,
-        rows=a.rows + b.rows, held_rows=a.held_rows + b.held_rows,
-        weightless=a.weightless + b.weightless, weight=a.weight + b.weight,
-        chunks=a.chunks + b.chunks, skipped=a.skipped + b.skipped,
-        steps=max(a.steps, b.steps), merges=max(a.merges, b.merges) + (not one_empty),
-    )  # fmt: skip
+        R=R,
+        held=held,
+        slots=slots,
+        rows=a.rows + b.rows,
+        held_rows=a.held_rows + b.held_rows,
+        weightless=a.weightless + b.weightless,
+        weight=a.weight + b.weight,
+        chunks=a.chunks + b.chunks,
+        skipped=a.skipped + b.skipped,
+        steps=max(a.steps, b.steps),
+        merges=max(a.merges, b.merges) + (not one_empty),
+    )
 
 
 def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:

@@ -129,9 +129,15 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
     columns, names = _features(partial, form)
     levels = {_label(form, j): tuple(v for i, v in partial.slots if i == j) for j in form.categories}
     record = Compressed(
-        rows=partial.rows, weight=partial.weight, chunks=partial.chunks, skipped=partial.skipped, eps=eps,
-        worst_eps=factor.worst_error(partial.steps, partial.merges, size), levels=levels, held_out=None,
-    )  # fmt: skip
+        rows=partial.rows,
+        weight=partial.weight,
+        chunks=partial.chunks,
+        skipped=partial.skipped,
+        eps=eps,
+        worst_eps=factor.worst_error(partial.steps, partial.merges, size),
+        levels=levels,
+        held_out=None,
+    )
 
     def problem(R: FloatArray, record: Compressed, weight: float) -> Problem:
         """Return the problem of R; `weight` is that of all rows if the features are standardized, else 0."""

@@ -302,5 +302,5 @@ class _Trials:
         selection: SubsetResult = self.select(nu, k).result(self.task.dtype)
         method = f"{self.method}: ν = 0, a grid of powers of two, then bisection to {_FINE - 1:.0%}"
         lasso = (fit.r2, fit.r2_refitted, refitted)
-        qualifies = "none" if count == 0 else "every" if count == len(r2) else "some"
+        qualifies = {len(r2): "every", 0: "none"}.get(count, "some")
         return NuChoice(nu, nu, upper, method, selection, *lasso, np.array(nus), r2, qualifies)

@@ -72,7 +72,7 @@ class GrowingR2:
         """Add feature j to the set S. If its column is in the span of X_S, R² does not change."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
-        outside = selection.add(Pick(j))
+        outside = selection.add(Pick(feature=j))
         self.c[j] = 0
         if not outside:
             self.lengths.exclude(j)

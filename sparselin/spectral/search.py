@@ -265,7 +265,16 @@ def task_for(
     check_choice(variant, "variant", get_args(Variant))
     double, nu, eps = centre(problem).in_double(), check_level(nu, "nu"), check_level(eps, "eps")
     gram, complete = Gram.of_problem(double), variant == "complete"
-    return SearchTask(double, gram, f, nu, problem.dtype, callback, eps, complete)
+    return SearchTask(
+        problem=double,
+        gram=gram,
+        f=f,
+        nu=nu,
+        dtype=problem.dtype,
+        callback=callback,
+        eps=eps,
+        complete=complete,
+    )
 
 
 def _by_ols(

@@ -10,19 +10,19 @@ hierarchy, only closed sets (see `_hierarchy`) are compared, and it decides some
 
 import heapq
 import math
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
-from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
-from sparselin.subsets._search import Found, Watch
+from sparselin.subsets._search import Found, Watch, order_by_quotients
 from sparselin.subsets._set_values import SetFit, SetValue
-from sparselin.subsets._tree_record import TreeRecord
+from sparselin.subsets._tree_record import Node, TreeRecord
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import Operation
 
@@ -41,25 +41,6 @@ _SLACK = 1e-12
 _VECTORS = 50_000
 # The number of groups that are tried in the place of another one to improve the first sets.
 _TRIED = 3
-
-
-class Node(NamedTuple):
-    """An open node of the search tree.
-
-    bound, number : the lower bound of the node, and its number.
-    state : for each group of its stage, whether it is selected (in), excluded (out), or free.
-    stage : the relaxation on the groups that may be selected.
-    places, w : the nonzero entries of a vector from which the relaxation of the node starts.
-    vector : the number of the stored vector that proves the bound, or −1.
-    """
-
-    bound: float
-    number: int
-    state: Any
-    stage: Stage
-    places: IndexArray
-    w: FloatArray
-    vector: int
 
 
 class BestFirst:
@@ -110,7 +91,17 @@ class BestFirst:
         self.record = TreeRecord() if kept else None
         if given.is_derived:
             stage = self._narrow(stage, state)
-        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
+        self.open = [
+            Node(
+                bound=0.0,
+                number=0,
+                state=state,
+                stage=stage,
+                places=np.empty(0, np.intp),
+                w=np.empty(0),
+                vector=-1,
+            )
+        ]
 
     def _narrow(self, stage: Stage, state: Any) -> Stage:
         """Return the stage with a smaller box, derived from the relaxation at the root of the tree."""
@@ -306,9 +297,16 @@ class BestFirst:
         return Stage(self.scaled, stage.groups[live]), state[live], w[inside]
 
     def _fix(
-        self, stage: Stage, state: Any, order: IndexArray, H: FloatArray, m: int, low: float, vector: int,
+        self,
+        stage: Stage,
+        state: Any,
+        order: IndexArray,
+        H: FloatArray,
+        m: int,
+        low: float,
+        vector: int,
         operations: list[Operation],
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Fix free groups as selected or excluded, where the opposite cannot give a better set.
 
         A group is fixed if the lower bound for the opposite choice reaches the target; but a group that a
@@ -386,9 +384,16 @@ class BestFirst:
         self.nodes, self.open = self.nodes + 1, following
 
     def _split(
-        self, node: Node, stage: Stage, state: Any, w: FloatArray, z: FloatArray, low: float, vector: int,
+        self,
+        node: Node,
+        stage: Stage,
+        state: Any,
+        w: FloatArray,
+        z: FloatArray,
+        low: float,
+        vector: int,
         operations: list[Operation],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Replace a node by two children: the sets that contain a certain group, and the sets that do not."""
         free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
         if stage.is_void:
@@ -403,10 +408,13 @@ class BestFirst:
         first, second = state.copy(), state
         first[g], second[g] = IN, OUT
         numbers = 2 * node.number + 1, 2 * node.number + 2
-        children = [Node(low, number, states, stage, places, w[places], vector)
-                    for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
+        child = partial(Node, bound=low, stage=stage, places=places, w=w[places], vector=vector)
+        children = tuple(
+            child(number=number, state=states)
+            for number, states in zip(numbers, (first, second), strict=True)
+        )
         operations = [*operations, ("split", int(stage.groups[g]), *numbers)]
-        self._finish(node, operations, math.inf, tuple(children))
+        self._finish(node, operations, math.inf, children)
 
     def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
@@ -430,7 +438,18 @@ class BestFirst:
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else rest
         half = scaled.half
         starts = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
-        return Found(support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, starts)
+        return Found(
+            support=support,
+            coef=coef,
+            squares=squares,
+            value=value,
+            lower=lower,
+            status=status,
+            optimal=optimal,
+            nodes=self.nodes,
+            moves=self.moves,
+            candidates=starts,
+        )
 
     def _order(self) -> IndexArray:
         """Return the features of the best set, ordered by orthogonal least squares on this set.
@@ -443,11 +462,7 @@ class BestFirst:
         units = np.unique(group[used])
         needed = np.isin(group, self.given.hierarchy.closure(units)[len(units) :])
         support = np.append(first, np.setdiff1d(np.append(used, np.flatnonzero(needed)), first))
-        if len(support) < len(first) + 2:
-            return support
-        within = Problem(self.problem.columns(support), self.problem.y)
-        order = by_quotients(within, len(support), forced=range(len(first)), by_rule=True).support
-        return support[np.append(order, np.setdiff1d(np.arange(len(support)), order))]
+        return order_by_quotients(self.problem, support, len(first))
 
     def certificate(self) -> SubsetCertificate | None:
         """Return a certificate of the search so far, or None if no vector proves some lower bound."""
@@ -465,12 +480,21 @@ class BestFirst:
         if least <= 0 or not stable:
             return None
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
-        at_lower, at_upper = (tuple(J.tolist()) for J in sides)
         grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
         return SubsetCertificate(
-            shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge),
-            gap=gap, intercept=origin.design.ones is not None,
-            forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
-            support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
-            hierarchy=given.hierarchy.pairs, **parts,
-        )  # fmt: skip
+            shape=(self.problem.n, self.problem.d),
+            k=self.k,
+            ridge=float(given.ridge),
+            gap=gap,
+            intercept=origin.design.ones is not None,
+            forced=tuple(self.forced.tolist()),
+            groups=grouped,
+            lower=given.low,
+            upper=given.high,
+            support=tuple(self.groups.tolist()),
+            at_lower=tuple(sides[0].tolist()),
+            at_upper=tuple(sides[1].tolist()),
+            scale=scaled.shift,
+            hierarchy=given.hierarchy.pairs,
+            **parts,
+        )

@@ -221,7 +221,16 @@ class Tree:
         moves, candidates = int(self.best.counters[kernels.MOVES]), tuple(self.start.candidates)
         squares = path.residual_norm**2
         return Found(
-            path.support, path.coef, squares, square, lower, status, optimal, self.nodes, moves, candidates
+            support=path.support,
+            coef=path.coef,
+            squares=squares,
+            value=square,
+            lower=lower,
+            status=status,
+            optimal=optimal,
+            nodes=self.nodes,
+            moves=moves,
+            candidates=candidates,
         )
 
     def certificate(self) -> None:
@@ -236,7 +245,9 @@ def project_data(start: Start, forced: IndexArray) -> kernels.SubsetData:
     d = start.problem.d
     rows, y = np.array(start.X.T, order="C"), start.y.copy()
     exact = exactness(start.problem, np.arange(d))
-    data = kernels.SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
+    data = kernels.SubsetData(
+        X=rows, y=y, exact=exact, own=np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2)
+    )
     if not len(forced):
         return data
     members = kernels.project_all(data, forced)

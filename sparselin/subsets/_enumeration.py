@@ -146,7 +146,7 @@ class Enumeration(Tree):
         length = math.sqrt(square) or 1.0
         Z, y = np.vstack([np.zeros(len(data.y)), data.X[features]]), data.y / length
         w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] / length + unit.root) / 3)
-        return _Level(chosen, np.append(-1, features), Z, y, Z @ y, w, square)
+        return _Level(before=chosen, features=np.append(-1, features), Z=Z, y=y, c=Z @ y, w=w, square=square)
 
     def _project_off(self, data: kernels.SubsetData, fixed: IndexArray, J: IndexArray) -> kernels.SubsetData:
         """Project the data, which are projected off `fixed` before, off the columns J, one by one.

@@ -301,11 +301,22 @@ class Stage:
         if whole:
             G[np.diag_indices(len(J))] -= D
         rows = np.empty((0, 0)) if whole else scaled.rows[J]
-        box = scaled.inner[0, J], scaled.inner[1, J]
+        low, high = scaled.inner[0, J], scaled.inner[1, J]
         self.data = kernels.Relaxation(
-            G, rows, scaled.y, scaled.ridge[J], scaled.b[J], D, *box, first, scaled.half, scaled.error, EPS
+            M=G,
+            rows=rows,
+            y=scaled.y,
+            ridge=scaled.ridge[J],
+            b=scaled.b[J],
+            D=D,
+            low=low,
+            high=high,
+            first=first,
+            half=scaled.half,
+            error=scaled.error,
+            eps=EPS,
         )
-        self.is_void = bool((((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)).any())
+        self.is_void = bool((((low == -np.inf) | (high == np.inf)) & (D == 0)).any())
 
     def narrow(self, value: float, low: FloatArray, w: FloatArray, c: FloatArray, H: FloatArray) -> Stage:
         """Return this stage with a box that contains all solutions whose value is at most `value`.

@@ -1,4 +1,4 @@
-"""The limits, the callback and the progress line of a search for the best subset, and its result."""
+"""Limits, the callback and the progress line of a search for the best subset, its result and its order."""
 
 import math
 import sys
@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from sparselin.greedy.ols import by_quotients
+from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation import check_count, check_level
 
@@ -92,3 +96,12 @@ class Watch:
         """Clear the progress line on the terminal."""
         if self.shown and self.line > self.began + _FIRST:
             sys.stderr.write("\r\033[K")
+
+
+def order_by_quotients(problem: Problem, support: IndexArray, first: int) -> IndexArray:
+    """Order the features of a set after its first ones by orthogonal least squares on this set."""
+    if len(support) < first + 2:
+        return support
+    within = Problem(problem.columns(support), problem.y)
+    order = by_quotients(within, len(support), forced=range(first), by_rule=True).support
+    return support[np.append(order, np.setdiff1d(np.arange(len(support)), order))]

@@ -193,7 +193,7 @@ class SetValues:
         rows: Any = np.ascontiguousarray((A / np.linalg.norm(A, axis=0)).T)
         test = DependenceTest(self.unit, order, np.full(len(F), np.inf), 0.0)
         own = np.append(np.ones(len(F)), size)
-        data = SubsetData(rows, y, test, own, fixed=0, volume=0.0, seen=np.zeros(2))
+        data = SubsetData(X=rows, y=y, exact=test, own=own, fixed=0, volume=0.0, seen=np.zeros(2))
         square, error = remainder(data, order)
         if data.seen[0] and not ridged:
             data = data._replace(exact=exactness(self.problem, F), seen=np.zeros(2))

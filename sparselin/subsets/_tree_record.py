@@ -1,6 +1,6 @@
-"""The record of a best-first search for the best subset, from which its certificate is made."""
+"""The nodes of a best-first search for the best subset, and their record, which becomes its certificate."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,25 @@ from sparselin.subsets.certificate_form import Operation, SubsetStage, SubsetVec
 
 # The operations of a certificate with the number of a vector.
 _BY_VECTOR = ("bound", "out", "in")
+
+
+class Node(NamedTuple):
+    """An open node of the search tree.
+
+    bound, number : the lower bound of the node, and its number.
+    state : for each group of its stage, whether it is selected (in), excluded (out), or free.
+    stage : the relaxation on the groups that may be selected.
+    places, w : the nonzero entries of a vector from which the relaxation of the node starts.
+    vector : the number of the stored vector that proves the bound, or −1.
+    """
+
+    bound: float
+    number: int
+    state: Any
+    stage: Stage
+    places: IndexArray
+    w: FloatArray
+    vector: int
 
 
 class TreeRecord:

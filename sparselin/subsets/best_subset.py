@@ -249,7 +249,9 @@ def check_restrictions(
     numbers = np.arange(d) if groups is None else _number_groups(groups, given)
     related = check_hierarchy(given, hierarchy, numbers)
     plain = ridge == 0 and box is None and groups is None and not positive and not related.pairs
-    return Restrictions(ridge, low, high, numbers, derived, plain, related)
+    return Restrictions(
+        ridge=ridge, low=low, high=high, group=numbers, is_derived=derived, is_plain=plain, hierarchy=related
+    )
 
 
 def _number_groups(groups: ArrayLike, given: Problem) -> IndexArray:

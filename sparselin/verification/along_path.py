@@ -145,10 +145,21 @@ def _summary(
     lam_star = max(entry.lam_star, TINY)
     verdict = max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__)
     reasons = {name: found.reason for name, found in findings.items() if found != AGREES}
-    lam_error, sizes = abs(entry.lam_star - step.lam_star) / lam_star, (len(entry.tied), len(entry.active))
-    delta = step.delta if entry.lam_star > 0 else math.nan
-    numbers = (len(step.S) + 1, verdict, reasons, entry.lam_star, lam_error, delta, gap, *sizes)
-    return StepRecord(*numbers, entry.window_lower / lam_star, entry.proof_lower / lam_star, reach, audited)
+    return StepRecord(
+        step=len(step.S) + 1,
+        verdict=verdict,
+        reasons=reasons,
+        lam_star=entry.lam_star,
+        lam_error=abs(entry.lam_star - step.lam_star) / lam_star,
+        delta=step.delta if entry.lam_star > 0 else math.nan,
+        gap=gap,
+        tied=len(entry.tied),
+        active=len(entry.active),
+        window=entry.window_lower / lam_star,
+        proof=entry.proof_lower / lam_star,
+        reach=reach,
+        audited=audited,
+    )
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:

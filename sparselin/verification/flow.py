@@ -125,7 +125,8 @@ def verify_flow(
     complete = path.status is Status.COMPLETED
     if lam <= 8 * EPS * math.sqrt(len(y)) * np.linalg.norm(y) or not (len(path) or complete):
         unclear = undecided(f"{len(path)} events, {path.status.name}; or λ* is zero to rounding")
-        return _combine([("limit", unclear)] if len(path) or not complete else [], len(path), leaves)
+        found = [("limit", unclear)] if len(path) or not complete else []
+        return _combine(found, events=len(path), leaves=leaves)
     end = min(HORIZON / lam, (1 + complete) * float(path.tau.max(initial=0.5 / lam)))
     times = np.geomspace(min(0.5 / lam, 0.5 * end), end, TIMES)
     size = max(1.0, float(np.abs(path.coef_path[: 1 + np.searchsorted(path.tau, end)]).max(initial=0)))
@@ -134,13 +135,15 @@ def verify_flow(
     tried = [_compare(X, y, path, times, L, decisive) for L in (*LOGS[0 if sample else -1 :], decisive)]
     average, flags = _check_average(X, y, path, times[TIMES // 8 - 1 :: TIMES // 8])
     found = [("restart", _check_restart(X, y, flow)), ("average", average), *(("limit", r) for r, _ in tried)]
-    return _combine(found, len(path), leaves, tuple(run for _, run in tried), len(flags), sum(flags))
+    runs = tuple(run for _, run in tried)
+    return _combine(found, events=len(path), leaves=leaves, runs=runs, averages=len(flags), lasso=sum(flags))
 
 
-def _combine(found: list[tuple[str, CheckResult]], *numbers: Any) -> FlowCheck:
+def _combine(found: list[tuple[str, CheckResult]], **numbers: Any) -> FlowCheck:
     """Return the worst verdict of the checks and their reasons, with the other fields."""
     worst = max((r.verdict for _, r in found), key=SEVERITY.__getitem__, default=AGREES.verdict)
-    return FlowCheck(worst, {name: r.reason for name, r in reversed(found) if r.reason}, *numbers)
+    reasons = {name: r.reason for name, r in reversed(found) if r.reason}
+    return FlowCheck(verdict=worst, reasons=reasons, **numbers)
 
 
 def integrate(X: FloatArray, y: FloatArray, log_alpha: float, times: FloatArray, tol: float) -> FloatArray:
@@ -158,9 +161,15 @@ def integrate(X: FloatArray, y: FloatArray, log_alpha: float, times: FloatArray,
 
     with warnings.catch_warnings(action="ignore"):
         s, info = odeint(
-            lambda s, _: b - G @ (np.sign(s) * part(s, -1)), np.zeros(len(b)), np.append(0, times),
-            Dfun=lambda s, _: -G * (2 * L * part(s, 1)), rtol=tol, atol=tol, mxstep=100_000, full_output=True,
-        )  # fmt: skip
+            lambda s, _: b - G @ (np.sign(s) * part(s, -1)),
+            np.zeros(len(b)),
+            np.append(0, times),
+            Dfun=lambda s, _: -G * (2 * L * part(s, 1)),
+            rtol=tol,
+            atol=tol,
+            mxstep=100_000,
+            full_output=True,
+        )
     return np.asarray(s[1:] if info["message"] == "Integration successful." else np.full_like(s[1:], np.nan))
 
 

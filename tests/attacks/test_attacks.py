@@ -223,13 +223,13 @@ def dot(a, b):
 def test_a_criterion_that_counts_weights_as_rows_is_noticed(monkeypatch):
     from sparselin.estimators import _selector
 
-    honest = _selector._criterion
+    honest = _selector.criterion
 
     def counted(name, models, task, gamma, variance):
         n = len(task.y)
         more = math.log((n if task.weight is None else float(np.sum(task.weight))) / n)
         return honest(name, models, task, gamma, variance) + more * np.array([model.rank for model in models])
 
-    monkeypatch.setattr(_selector, "_criterion", counted)
+    monkeypatch.setattr(_selector, "criterion", counted)
     for method in ("omp_selector", "ols_selector"):
         assert [attempt(make("gaussian", method, seed))[0] for seed in (1, 6, 11)].count(WRONG) >= 2, method

@@ -125,7 +125,18 @@ def prepare(
     Z, kept = _standardize(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
-    return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
+    return PreparedData(
+        X=Z,
+        y=target,
+        weight=weight,
+        q=q,
+        classification=classification,
+        k=min(wanted, len(kept)),
+        requested=wanted,
+        kept=kept,
+        d=d,
+        names=names,
+    )
 
 
 class Baseline(Protocol):

@@ -300,7 +300,9 @@ def sequential_lasso(
 
 def _first_entry(net: GrowingNetwork, top: float, decrease: float) -> tuple[int, float]:
     """Return the feature whose row is the first to stay nonzero as λ decreases from λ* = top, and this λ."""
-    steps = Proximal(net.network, net.rows, net.loss, net.plan, net.generator)
+    steps = Proximal(
+        network=net.network, rows=net.rows, loss=net.loss, plan=net.plan, generator=net.generator
+    )
     level = top
     while True:
         level *= 1 - decrease
@@ -316,7 +318,13 @@ def _at_one_level(data: PreparedData, training: Training, level: float) -> tuple
     The score of a selected feature is ‖W_j‖ when it is selected. The score of any other feature is ‖W_j‖ at
     the end.
     """
-    steps = Proximal(data.mlp(training.hidden), data.rows, data.loss, training.plan, training.generator)
+    steps = Proximal(
+        network=data.mlp(training.hidden),
+        rows=data.rows,
+        loss=data.loss,
+        plan=training.plan,
+        generator=training.generator,
+    )
     S: list[int] = []
     scores = np.zeros(len(data.kept), data.X.dtype)
     while len(S) < data.k:
@@ -392,13 +400,17 @@ def group_lasso(
     name = "group LASSO on the first layer"
     network, rows, loss = data.mlp(training.hidden), data.rows, data.loss
     if fixed is not None:
-        steps = Proximal(network, rows, loss, dense, generator, weight_decay)
+        steps = Proximal(
+            network=network, rows=rows, loss=loss, plan=dense, generator=generator, weight_decay=weight_decay
+        )
         lengths = steps.run(fixed).double().numpy()
         order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
         return data.ranking(f"{name}, λ fixed", order[: data.k], lengths, fixed)
     level = start * _largest_gradient(network, rows, loss)
     adam(network, rows, loss, dense, generator, "λ = 0")
-    steps = Proximal(network, rows, loss, plan, generator, weight_decay)
+    steps = Proximal(
+        network=network, rows=rows, loss=loss, plan=plan, generator=generator, weight_decay=weight_decay
+    )
     levels, lengths = _levels(steps, level, factor, data.k)
     order = np.lexsort((-lengths, -levels))
     rank = np.empty(len(order))

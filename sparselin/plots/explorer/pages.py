@@ -41,9 +41,13 @@ def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -
     for name in names:
         preset = PRESETS[name]
         page = template.render(
-            preset=preset, name=name, frames=_json(frames(preset.state)), home=home, css=style(),
+            preset=preset,
+            name=name,
+            frames=_json(frames(preset.state)),
+            home=home,
+            css=style(),
             js=script(),
-        )  # fmt: skip
+        )
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return {name: PRESETS[name].title for name in names}
 

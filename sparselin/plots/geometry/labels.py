@@ -65,8 +65,16 @@ def key(ax: Any, tied: bool = True) -> None:
         handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=2.5)))
         words.append("tied, not in A(S)")
     place = (0.5, -0.02 if ax.name == "3d" else -0.1)
-    ax.legend(handles, words, loc="upper center", bbox_to_anchor=place, ncols=3, frameon=False,
-              fontsize=POINTS, columnspacing=1.4)  # fmt: skip
+    ax.legend(
+        handles,
+        words,
+        loc="upper center",
+        bbox_to_anchor=place,
+        ncols=3,
+        frameon=False,
+        fontsize=POINTS,
+        columnspacing=1.4,
+    )
 
 
 class Labels:
@@ -99,14 +107,21 @@ class Labels:
             parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
             self.points = np.concatenate([self.points, *parts])
 
-    def place(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,
-            **style: Any) -> None:  # fmt: skip
+    def place(
+        self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True, **style: Any
+    ) -> None:
         """Write a label near `at`, if possible on the side that faces away from `away`.
 
         If the label would cover another label or leave the picture, it is left out unless `needed`.
         """
-        label = self.ax.text(*np.asarray(at, float).tolist(), text, fontsize=POINTS, ha="center", va="center",
-                             **{"zorder": 10, "clip_on": False} | style)  # fmt: skip
+        label = self.ax.text(
+            *np.asarray(at, float).tolist(),
+            text,
+            fontsize=POINTS,
+            ha="center",
+            va="center",
+            **{"zorder": 10, "clip_on": False} | style,
+        )
         extent = label.get_window_extent(self.figure.canvas.get_renderer())
         half = np.array([extent.width, extent.height]) / 2 + self.pixel
         where = self.pixels(at)[0]
@@ -140,6 +155,7 @@ class Labels:
                 low, high = where + offset - half, where + offset + half
                 covered = int(((self.points > low) & (self.points < high)).all(axis=1).sum())
                 clash = sum(bool((low < box[2:]).all() and (high > box[:2]).all()) for box in self.boxes)
-                out = bool(low[0] < inside.x0 or low[1] < inside.y0 or high[0] > inside.x1
-                           or high[1] > inside.y1)  # fmt: skip
+                out = bool(
+                    low[0] < inside.x0 or low[1] < inside.y0 or high[0] > inside.x1 or high[1] > inside.y1
+                )
                 yield covered + against + radius / 8 + _FULL * (clash + out), offset

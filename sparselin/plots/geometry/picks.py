@@ -129,8 +129,15 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
     for bottom, W in ((1.6, scored[0]), (1.1, scored[1])):
         for start, end, picks in sectors(W):
             _sector(ax, problem, start, end, bottom, picks)
-    ax.text(0.5, -0.02, "outer ring: OMP, Sequential LASSO;  inner ring: forward regression (OLS)",
-            transform=ax.transAxes, ha="center", va="top", fontsize=POINTS)  # fmt: skip
+    ax.text(
+        0.5,
+        -0.02,
+        "outer ring: OMP, Sequential LASSO;  inner ring: forward regression (OLS)",
+        transform=ax.transAxes,
+        ha="center",
+        va="top",
+        fontsize=POINTS,
+    )
     _ties_around(ax, X, S, sectors(scored[0]))
     if star is not None:
         angle = math.atan2(star[1], star[0])
@@ -159,8 +166,15 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
         if length > 0.13 and picks:
             turned = np.degrees(middle) % 360
             upright = turned - 180 if 90 < turned < 270 else turned
-            ax.text(middle, bottom + 0.225, several(problem.names, picks), ha="center", va="center",
-                    fontsize=POINTS, rotation=0 if length > 0.35 else upright)  # fmt: skip
+            ax.text(
+                middle,
+                bottom + 0.225,
+                several(problem.names, picks),
+                ha="center",
+                va="center",
+                fontsize=POINTS,
+                rotation=0 if length > 0.35 else upright,
+            )
 
 
 def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:

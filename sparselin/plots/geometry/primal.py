@@ -70,14 +70,26 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
     ball = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
-    ax.fill(*ball.T, facecolor=(BLUE, 0.15), edgecolor=BLUE, linewidth=1.8,
-            label=r"$\|\beta\|_1 \leq \|\beta(\lambda)\|_1$")  # fmt: skip
+    ax.fill(
+        *ball.T,
+        facecolor=(BLUE, 0.15),
+        edgecolor=BLUE,
+        linewidth=1.8,
+        label=r"$\|\beta\|_1 \leq \|\beta(\lambda)\|_1$",
+    )
     _level_lines(ax, columns, path.coef[-1], beta, limit)
     ax.plot(*path.coef.T, "o-", color="black", linewidth=2.2, markersize=5, label="path of β", zorder=4)
     ends = _minimisers(columns, beta, radius)
     if len(ends) > 1:
-        ax.plot(*ends.T, color="black", linewidth=7, alpha=0.45, solid_capstyle="round", zorder=3,
-                label=r"all $\beta(\lambda)$")  # fmt: skip
+        ax.plot(
+            *ends.T,
+            color="black",
+            linewidth=7,
+            alpha=0.45,
+            solid_capstyle="round",
+            zorder=3,
+            label=r"all $\beta(\lambda)$",
+        )
     ax.plot(*beta, "D", color="black", markerfacecolor="white", markersize=9, zorder=6)
     ax.plot(*path.coef[-1], "*", color="black", markersize=15, zorder=5)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=POINTS)
@@ -102,8 +114,13 @@ def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, 
     dependent = sizes[1] <= _DEPENDENT * sizes[0]
     if dependent:
         along = 3 * limit * turns[1]
-        ax.plot(*np.array([centre - along, centre + along]).T, "--", color=GREY, linewidth=1.5,
-                label="least squares: a line")  # fmt: skip
+        ax.plot(
+            *np.array([centre - along, centre + along]).T,
+            "--",
+            color=GREY,
+            linewidth=1.5,
+            label="least squares: a line",
+        )
     for share in (0.35, 0.7, 1.0, 1.35, 1.7) if size else ():
         touching = share == 1.0
         style: dict[str, Any] = {"color": ORANGE, "linewidth": 2.2 if touching else 1, "zorder": 2,

@@ -81,8 +81,19 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
             f"{lam:.6g} has the status {at.status.name}. Leave one of these columns out."
         )
     points = v - path.coef @ columns.T
-    return Scene(columns, v, problem.names, tuple(J), entry, path, points, orthogonal(columns[:, J]),
-                 lam, at.u, at.coef)  # fmt: skip
+    return Scene(
+        X=columns,
+        y=v,
+        names=problem.names,
+        S=tuple(J),
+        entry=entry,
+        path=path,
+        points=points,
+        slice=orthogonal(columns[:, J]),
+        lam=lam,
+        u=at.u,
+        coef=at.coef,
+    )
 
 
 def level(lam: float | None, lam_star: float) -> float:

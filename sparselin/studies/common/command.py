@@ -266,7 +266,7 @@ def ignore_interrupts() -> None:
 def finish(console: Console, index: Path, interrupted: bool, failed: bool = False) -> NoReturn:
     """Print the path of the report, and exit: with 130 after Ctrl-C, with 1 after a failure, else with 0."""
     console.print(f"Report: {index}", soft_wrap=True, highlight=False)
-    raise SystemExit(130 if interrupted else 1 if failed else 0)
+    raise SystemExit(130 if interrupted else int(failed))
 
 
 def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:

@@ -91,7 +91,9 @@ def _from_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
             if not (right and np.all((least <= value) & (value <= most))):
                 raise ValueError(f"{path}: {name} must be {make[1]}; got {str(value)[:40]}")
             options[name] = make[0](value.tolist())
-    return SavedDesign(np.asarray(arrays["X"], np.float64), np.asarray(arrays["y"], np.float64), **options)
+    return SavedDesign(
+        X=np.asarray(arrays["X"], np.float64), y=np.asarray(arrays["y"], np.float64), **options
+    )
 
 
 def _from_csv(path: Path, target: str | None) -> SavedDesign:
@@ -108,4 +110,6 @@ def _from_csv(path: Path, target: str | None) -> SavedDesign:
     except BadTable as error:
         raise click.UsageError(str(error)) from None
     others = names[:at] + names[at + 1 :]
-    return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], table.note)
+    return SavedDesign(
+        X=np.delete(data, at, axis=1), y=data[:, at], names=others, target=names[at], note=table.note
+    )

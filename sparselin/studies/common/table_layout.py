@@ -105,11 +105,19 @@ def find_head(rows: Sequence[TableRow], options: ReadingOptions) -> Head:
     width = _width(rows[i:])
     if options.header == 0:
         row = rows[i]
-        return Head((), width, row.record - 1, 0, tuple(leading), False)
+        return Head(names=(), width=width, first=row.record - 1, line=0, leading=tuple(leading), labels=False)
     comment = _names_in_comment(leading, rows[i], width)
     if comment is not None:
         names, row = comment
-        return Head(names, width, row.record, row.line, tuple(leading[:-1]), False, in_comment=True)
+        return Head(
+            names=names,
+            width=width,
+            first=row.record,
+            line=row.line,
+            leading=tuple(leading[:-1]),
+            labels=False,
+            in_comment=True,
+        )
     while i + 1 < len(rows) and (what := _before_names(rows, i, width)):
         leading.append((rows[i], what))
         i += 1
@@ -140,7 +148,15 @@ def _head(rows: Sequence[TableRow], row: TableRow, leading: tuple[tuple[TableRow
     labels = len(names) == width - 1 and any(
         not _is_empty(later.cells[-1]) for later in rows[1:] if len(later.cells) == width
     )
-    return Head(names, width, row.record, row.line, leading, labels, longer=len(row.cells) > width)
+    return Head(
+        names=names,
+        width=width,
+        first=row.record,
+        line=row.line,
+        leading=leading,
+        labels=labels,
+        longer=len(row.cells) > width,
+    )
 
 
 def _leading(rows: Sequence[TableRow], i: int) -> str:
@@ -330,7 +346,14 @@ def read_body(rows: Iterable[TableRow], head: Head, options: ReadingOptions, wat
             f"Pass --skip {row.line} to leave it out, or --keep-levels {totals[0].strip()!r} to keep it",
         )
     cut = bool(footer) or any(record > last for record in skipped)
-    return Body(count, last, tuple(footer), tuple(r for r in skipped if r < last), cut, empty)
+    return Body(
+        rows=count,
+        last=last,
+        footer=tuple(footer),
+        skipped=tuple(r for r in skipped if r < last),
+        cut=cut,
+        empty=empty,
+    )
 
 
 def _fits(cells: Sequence[Any], head: Head) -> bool:

@@ -244,11 +244,22 @@ def examine(column: Any, words: Sequence[str], generous: bool = False) -> Number
     signs = {re.search("[.,]", plain[text])[0] for text in marked}  # type: ignore[index]
     example = marked[0] if marked else next((text for text in numbers if re.search("[.,]", plain[text])), "")
     fixed = len(marked) == len(numbers) and others.empty
-    sign = min(signs) if signs else ("" if not example else _SIGN_OF.get(possible, ""))
+    unmarked = _SIGN_OF.get(possible, "") if example else ""
+    sign = min(signs) if signs else unmarked
     huge = any(isinstance(cell, int) and abs(cell) >= 2**1023 for cell in others)
     missing = tuple(sorted(rest))
     mixed = not others.empty
-    return NumberColumn(possible, sign, fixed, example, tuple(numbers), missing, affixes, mixed, huge)
+    return NumberColumn(
+        readings=possible,
+        sign=sign,
+        fixed=fixed,
+        example=example,
+        texts=tuple(numbers),
+        missing=missing,
+        affixes=affixes,
+        mixed=mixed,
+        huge=huge,
+    )
 
 
 def _are_missing(texts: Sequence[str], counts: Mapping[str, int], cells: int, words: Sequence[str]) -> bool:

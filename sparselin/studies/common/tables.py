@@ -89,7 +89,8 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
             names = layout.name_columns(head, body)
         except BadTable as error:
             raise BadTable(f"{path}: {error.reason}", error.remedy) from None
-    keywords = text.options | ({"sep": r"\s+" if separator == " " else separator} if separator != "," else {})
+    sep = r"\s+" if separator == " " else separator
+    keywords = text.options | ({"sep": sep} if sep != "," else {})
     keywords |= _keywords(head, body, names) | _missing_keywords(options)
     if signs.commas and not signs.points:
         keywords["decimal"] = ","
@@ -111,7 +112,7 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
     places = [p for i, p in enumerate(names.places) if i != names.index_at]
     zeros = tuple(name for name, place in zip(names.names, places, strict=True) if place in signs.zeros)
     notes = dataclasses.replace(notes, leading_zeros=zeros)
-    table = DataTable(frame, notes, "read_csv", keywords, in_file)
+    table = DataTable(frame=frame, notes=notes, reader="read_csv", options=keywords, names=in_file)
     doubtful, votes, signed = {}, {}, signs.found
     for name, place in zip(names.names, places, strict=True):
         if place in signed and frame[name].dtype.kind == "f":
@@ -122,7 +123,9 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
             else:
                 cell = signs.both[place]
                 sign = "." if "." in cell else ","
-                doubtful[name] = NumberColumn(POINT | COMMA, sign, place not in signs.bare, cell)
+                doubtful[name] = NumberColumn(
+                    readings=POINT | COMMA, sign=sign, fixed=place not in signs.bare, example=cell
+                )
     return convert_texts(path, table, doubtful, votes, options)
 
 
@@ -178,7 +181,7 @@ def _notes(path: Path, head: Head, body: Body, names: Names, options: ReadingOpt
     """Return the notes about the layout of a table."""
     lines = layout.describe_rows(head, body)
     return ReadingNotes(
-        path,
+        path=path,
         skipped=lines,
         header=head.line if lines and head.leading else 0,
         index="" if names.index_at is None else "the first column",
@@ -225,7 +228,13 @@ def _read_workbook(path: Path, options: ReadingOptions) -> DataTable:
     places = [place for i, place in enumerate(names.places) if i != names.index_at]
     coded = tuple(name for name, place in zip(names.names, places, strict=True) if place in zeros)
     notes = dataclasses.replace(notes, sheet=sheet, sheets=tuple(sheets), leading_zeros=coded)
-    return convert_texts(path, DataTable(frame, notes, "read_excel", keywords, in_file), {}, {}, options)
+    return convert_texts(
+        path,
+        DataTable(frame=frame, notes=notes, reader="read_excel", options=keywords, names=in_file),
+        {},
+        {},
+        options,
+    )
 
 
 def _sheets(path: Path) -> tuple[list[str], str]:
@@ -288,9 +297,11 @@ def _read_parquet(path: Path) -> DataTable:
             f"{path} must have columns and rows; it has {len(frame)} rows of {some(in_file) or 'nothing'}"
         )
     notes = ReadingNotes(
-        path, index=", ".join(index), left_out=dict.fromkeys(nested, "lists or records in its cells")
+        path=path, index=", ".join(index), left_out=dict.fromkeys(nested, "lists or records in its cells")
     )
-    return DataTable(frame, notes, "read_parquet", {}, list(frame), tuple(steps))
+    return DataTable(
+        frame=frame, notes=notes, reader="read_parquet", options={}, names=list(frame), steps=tuple(steps)
+    )
 
 
 def _are_decimals(column: Any) -> bool:

@@ -64,7 +64,16 @@ def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecor
             promises[BEFORE] = -math.expm1(-least)
         broken = [key for key, factor in promises.items() if (factor or 0) > r2 / lower + _ROUNDING]
         outcomes.append(AlgorithmOutcome(name, (r2 / upper, r2 / lower), promises, tuple(broken)))
-    return [GuaranteeRecord(task, len(X), task.d, (lower, upper), optimum.optimal, tuple(outcomes))]
+    return [
+        GuaranteeRecord(
+            task=task,
+            n=len(X),
+            d=task.d,
+            best=(lower, upper),
+            exact=optimum.optimal,
+            outcomes=tuple(outcomes),
+        )
+    ]
 
 
 def _steps(X: FloatArray, y: FloatArray, S: IndexArray, k: int, least: float) -> Iterator[list[float]]:

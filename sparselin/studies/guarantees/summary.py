@@ -97,8 +97,8 @@ def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutc
     factors = np.array([factor for factor, _ in pairs if factor is not None])
     slack = np.array([ratio - factor for factor, ratio in pairs if factor is not None])
     return PromiseSummary(
-        algorithm,
-        name,
+        algorithm=algorithm,
+        name=name,
         designs=len(outcomes),
         applies=len(factors),
         violated=sum(name in o.violated for o in outcomes),
@@ -131,9 +131,9 @@ def achieved_ratios(records: Sequence[GuaranteeRecord], together: bool = False) 
 def _achieved_ratio(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmOutcome]) -> Achieved:
     ratio = np.array([outcome.ratio[1] for outcome in outcomes])
     return Achieved(
-        ensemble,
-        algorithm,
-        len(ratio),
+        ensemble=ensemble,
+        algorithm=algorithm,
+        designs=len(ratio),
         optimal=float((ratio >= _BEST).mean()),
         median=float(np.median(ratio)),
         low=float(np.quantile(ratio, 0.05)),

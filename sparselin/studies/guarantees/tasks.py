@@ -136,22 +136,34 @@ class GuaranteeSettings:
         if self.features:
             points = itertools.product(SIGNALS, LARGE_NOISES, LARGE_RHOS, self.features, range(self.designs))
             return [
-                DesignTask("large", f"{signal}, SNR {snr:g}", i, self.k, "rho", rho, snr, d)
+                DesignTask(
+                    study="large",
+                    ensemble=f"{signal}, SNR {snr:g}",
+                    index=i,
+                    k=self.k,
+                    varies="rho",
+                    rho=rho,
+                    snr=snr,
+                    d=d,
+                )
                 for signal, snr, rho, d, i in points
             ]
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
             cycle = ((drawn[i % len(drawn)], i // len(drawn)) for i in range(self.designs))
-            tasks += [DesignTask("check", name, i, 1 + i % 3) for name, i in cycle]
+            tasks += [DesignTask(study="check", ensemble=name, index=i, k=1 + i % 3) for name, i in cycle]
         for name in drawn:
-            tasks += [DesignTask("ensembles", name, i, min(K, self.k)) for i in range(self.repeats)]
+            tasks += [
+                DesignTask(study="ensembles", ensemble=name, index=i, k=min(K, self.k))
+                for i in range(self.repeats)
+            ]
         for name in SWEPT:
             if name in drawn:
                 tasks += self._sweep(name)
         for name in self.families:
             if ENSEMBLES[name].full:
-                tasks += [DesignTask("real", name, 0, k) for k in range(1, self.k + 1)]
+                tasks += [DesignTask(study="real", ensemble=name, index=0, k=k) for k in range(1, self.k + 1)]
         return tasks
 
     def _sweep(self, name: str) -> list[DesignTask]:
@@ -160,7 +172,7 @@ class GuaranteeSettings:
         points += [("rho", k, rho, SNR) for rho in RHOS]
         points += [("snr", k, RHO, snr) for snr in NOISES]
         return [
-            DesignTask("sweep", name, i, size, varies, rho, snr)
+            DesignTask(study="sweep", ensemble=name, index=i, k=size, varies=varies, rho=rho, snr=snr)
             for varies, size, rho, snr in points
             for i in range(self.repeats)
         ]
@@ -266,7 +278,9 @@ def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> Guarantee
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper
-    return GuaranteeRecord(task, X.shape[0], X.shape[1], best, found.best.exact, outcomes)
+    return GuaranteeRecord(
+        task=task, n=X.shape[0], d=X.shape[1], best=best, exact=found.best.exact, outcomes=outcomes
+    )
 
 
 def _outcome(algorithm: str, bounds: Sequence[Bound]) -> AlgorithmOutcome:

@@ -145,7 +145,8 @@ def bounds_table(found: GuaranteeBounds) -> Table:
         failing = [(words, held) for words, held in bound.hypotheses if held is not True]
         fails = "; ".join(words + (" (undecided)" if held is None else "") for words, held in failing)
         ratio, promised = _interval(bound.achieved, "{:.3f}"), f"{bound.lower:.3f}" if bound.applies else "–"
-        style = "bold red" if bound.violated else None if bound.applies else "dim"
+        style = None if bound.applies else "dim"
+        style = "bold red" if bound.violated else style
         view.add_row(bound.algorithm, bound.name, promised, ratio, fails, style=style)
     return view
 

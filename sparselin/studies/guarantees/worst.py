@@ -113,9 +113,9 @@ def _measure(search: Search, X: FloatArray, y: FloatArray) -> Worst:
     found: GuaranteeBounds = sl.guarantee_bounds(X, y, search.k, algorithms=(search.algorithm,))  # type: ignore[arg-type]
     promises = {bound.name: bound.lower for bound in found.bounds if bound.applies}
     return Worst(
-        search,
-        X,
-        y,
+        search=search,
+        X=X,
+        y=y,
         ratio=found.bounds[0].achieved.upper,
         least=dict(found.constants)["λ(k)"].lower,
         promises=promises,

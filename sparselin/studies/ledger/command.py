@@ -95,7 +95,9 @@ def ledger(
     verb = "does" if len(failed) == 1 else "do"
     verdict = f"{plural(len(failed), 'verdict')} {verb} not hold" if failed else "all verdicts hold"
     console.print(f"{plural(len(results), 'claim')}, {count:,} cases: {verdict}.{where}", highlight=False)
-    raise SystemExit(1 if failed or changes else 130 if interrupted else 0)
+    if failed or changes:
+        raise SystemExit(1)
+    raise SystemExit(130 if interrupted else 0)
 
 
 def _of_paper(claims: list[Claim], paper: str | None) -> list[Claim]:

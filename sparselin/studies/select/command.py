@@ -185,9 +185,16 @@ def select(
         command.refuse(("sheet",), "a table that is not a workbook")
     if _in_one_pass(table, one_pass):
         one = one_pass_request(
-            table, target, forced, drop, categories, weights,
-            intercept=intercept, standardize=standardize, **of_one_pass,
-        )  # fmt: skip
+            table,
+            target,
+            forced,
+            drop,
+            categories,
+            weights,
+            intercept=intercept,
+            standardize=standardize,
+            **of_one_pass,
+        )
         run_one_pass(one, method, k, seed, output, command.command_line())
     command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
     console, started = command.Terminal(), time.perf_counter()
@@ -197,7 +204,14 @@ def select(
         data = read(table, target, special, lists, _check_loss(loss, method), missing, reading)
         first = tuple(split(forced, data.columns.names))
     request = ModelRequest(
-        method, data.columns, data.gaps > 0, data.loss, intercept, standardize, first, seed
+        method=method,
+        columns=data.columns,
+        impute=data.gaps > 0,
+        loss=data.loss,
+        intercept=intercept,
+        standardize=standardize,
+        forced=first,
+        seed=seed,
     )
     splits = splits_of(data, folds, seed) if method != "best-subset" else []
     largest = _largest_to_try(data, request, k, splits)
@@ -302,16 +316,20 @@ def _select(
         with Progress(*Progress.get_default_columns(), console=console) as bar:
             task = bar.add_task("folds", total=len(splits))
             checked = cross_validate(
-                request.model(largest), data.X, data.y, cv=splits, sample_weight=data.weight,
+                request.model(largest),
+                data.X,
+                data.y,
+                cv=splits,
+                sample_weight=data.weight,
                 progress=lambda fold: bar.advance(task),
-            )  # fmt: skip
+            )
     chosen = checked.chosen if k is None and checked is not None else k or 0
     given = {} if data.weight is None else {"select__sample_weight": data.weight}
     with console.status("selecting"):
         model = request.model(max(chosen, 1)).fit(data.X, data.y, **given)
     if model[-1].result_ is None and not request.forced:
         raise ValueError(f"no column explains {data.target!r}: all are orthogonal to it, up to rounding")
-    return Job(data, request, chosen, k is not None, model, checked)
+    return Job(source=data, request=request, k=chosen, given=k is not None, model=model, checked=checked)
 
 
 @contextlib.contextmanager

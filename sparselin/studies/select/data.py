@@ -85,9 +85,14 @@ class Data:
 
 
 def read(
-    path: Path, target: str | None, special: dict[str, str | None], lists: Mapping[str, Sequence[str]],
-    loss: str | None, missing: str, reading: ReadingOptions | None = None,
-) -> Data:  # fmt: skip
+    path: Path,
+    target: str | None,
+    special: dict[str, str | None],
+    lists: Mapping[str, Sequence[str]],
+    loss: str | None,
+    missing: str,
+    reading: ReadingOptions | None = None,
+) -> Data:
     """Read a table, decide the use of its columns, and leave out rows. Raises BadTable.
 
     special : the columns of the options --weights and --group, or None.
@@ -123,9 +128,16 @@ def read(
 
 
 def _use(
-    path: Path, table: DataTable, used: list[str], dropped: tuple[str, ...], y: str,
-    at: dict[str, str | None], chosen: dict[str, list[str]], loss: str | None, missing: str,
-) -> Data:  # fmt: skip
+    path: Path,
+    table: DataTable,
+    used: list[str],
+    dropped: tuple[str, ...],
+    y: str,
+    at: dict[str, str | None],
+    chosen: dict[str, list[str]],
+    loss: str | None,
+    missing: str,
+) -> Data:
     """Decide the use of the columns and rows of a table that was read."""
     weights, group = at["--weights"], at["--group"]
     others = [name for name in (y, weights, group) if name is not None]
@@ -166,14 +178,28 @@ def _use(
     loss, classes, values = _response(frame[y], y, loss)
     empty = X[list(columns.names)].isna().sum()
     return Data(
-        path=path, table=table, target=y, weights=weights, group=group, dropped=dropped, columns=columns,
-        X=X[list(columns.names)], y=values, loss=loss, classes=classes,
+        path=path,
+        table=table,
+        target=y,
+        weights=weights,
+        group=group,
+        dropped=dropped,
+        columns=columns,
+        X=X[list(columns.names)],
+        y=values,
+        loss=loss,
+        classes=classes,
         weight=None if weights is None else frame[weights].to_numpy(float),
-        groups=None if group is None else frame[group].to_numpy(), lost=lost,
-        incomplete=incomplete, weightless=weightless, gaps=gaps, infinite=infinite, blanks=blanks,
+        groups=None if group is None else frame[group].to_numpy(),
+        lost=lost,
+        incomplete=incomplete,
+        weightless=weightless,
+        gaps=gaps,
+        infinite=infinite,
+        blanks=blanks,
         missing_words=_missing_words(path, table, used),
         empty={name: int(count) for name, count in empty.items() if count},
-    )  # fmt: skip
+    )
 
 
 def _missing_words(path: Path, table: DataTable, names: list[str]) -> dict[str, dict[str, int]]:

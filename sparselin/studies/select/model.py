@@ -117,9 +117,11 @@ class ModelRequest(NamedTuple):
         columns = self.columns
         numbers = SimpleImputer(strategy="median", keep_empty_features=True) if self.impute else "passthrough"
         encoder: Any = OneHotEncoder(
-            categories=[list(found) for found in columns.levels], drop=list(columns.references),
-            handle_unknown="ignore", sparse_output=False,
-        )  # fmt: skip
+            categories=[list(found) for found in columns.levels],
+            drop=list(columns.references),
+            handle_unknown="ignore",
+            sparse_output=False,
+        )
         if self.impute:
             encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)
         parts = [("numbers", numbers, list(columns.numbers))]

@@ -168,12 +168,19 @@ class Job:
         for t, pick in enumerate(self.picks):
             j, feature = pick[0], self.units[pick[0]]
             group = feature != self.names[j]  # the columns are the indicators of a category
-            found.append(Row(
-                step=t + 1, feature=feature, coefficient=math.nan if group else float(coef[j]),
-                parts=tuple((self.names[i], float(coef[i])) for i in pick if group),
-                shrunken=float(shrunken[j]), lam=lam[t], margin=margin[t], r2=float(self.shares[t]),
-                ties=tuple(name for name in map(self.name_of, ties[t]) if name != feature),
-            ))  # fmt: skip
+            found.append(
+                Row(
+                    step=t + 1,
+                    feature=feature,
+                    coefficient=math.nan if group else float(coef[j]),
+                    parts=tuple((self.names[i], float(coef[i])) for i in pick if group),
+                    shrunken=float(shrunken[j]),
+                    lam=lam[t],
+                    margin=margin[t],
+                    r2=float(self.shares[t]),
+                    ties=tuple(name for name in map(self.name_of, ties[t]) if name != feature),
+                )
+            )
         return found
 
     def name_of(self, i: int) -> str:

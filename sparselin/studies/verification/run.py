@@ -155,7 +155,14 @@ def verify_one(
         max_iter=settings.iterations,
     )
     return DesignRecord(
-        name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps)
+        ensemble=name,
+        index=index,
+        seed=settings.seed,
+        n=len(y),
+        d=X.shape[1],
+        status=path.status.name,
+        supports=supports,
+        steps=tuple(steps),
     )
 
 
@@ -163,7 +170,9 @@ def verify_one_flow(task: tuple[str, int], settings: VerificationSettings) -> Fl
     """Check the flow of one design, which is drawn from the name of its ensemble and its index."""
     X, y = settings.design(*task)
     check = verify_flow(X, y, flow=FLOW_PLANTS[settings.plant], sample=task[1] % 10 == 0)
-    return FlowRecord(*task, settings.seed, len(y), X.shape[1], check)
+    return FlowRecord(
+        ensemble=task[0], index=task[1], seed=settings.seed, n=len(y), d=X.shape[1], check=check
+    )
 
 
 @dataclasses.dataclass(frozen=True)
