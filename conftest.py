@@ -2,6 +2,7 @@
 
 With HYPOTHESIS_PROFILE=thorough there are many more examples. There is no deadline, because a call may
 compile a kernel. Kernels are compiled at their first call, unless a test or SPARSELIN_COMPILE says otherwise.
+While tests are collected they run as for users: small problems at the top of a file compile nothing.
 """
 
 import importlib.util
@@ -33,6 +34,16 @@ common = {"deadline": None, "suppress_health_check": quiet}
 settings.register_profile("ci", derandomize=True, max_examples=40, **common)
 settings.register_profile("thorough", max_examples=3000, **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without compiling: all processes collect the same files, and would wait for one another."""
+    from sparselin import _kernels
+
+    form = _kernels.form()
+    with _kernels.use("auto" if form == "always" else form):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
