@@ -172,8 +172,17 @@ def test_invariance(name, invariance):
             assert_kept(name, invariance, design)
 
 
-# They take 10 to 30 seconds interpreted.
-LONG = {"subsets_within", "stability_selection", "stability_selection, by ols"}
+# They take 10 to 30 seconds interpreted. The searches of `guarantee_bounds` have rows of their own.
+LONG = {"guarantee_bounds", "subsets_within", "stability_selection", "stability_selection, by ols"}
+
+
+def in_both_forms(method, *arguments, **options):
+    """Return the results of the compiled and the interpreted form; none of them if they are refused."""
+    results = []
+    for form in ("always", "never"):
+        with _kernels.use(form), contextlib.suppress(TypeError, ValueError):
+            results.append(method.call(*arguments, **options))
+    return results
 
 
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
@@ -186,13 +195,31 @@ def test_interpreted_kernels_give_the_bits_of_compiled_ones(name, dtype):
         if dtype == np.float32 and method.must_fail("dtype", design):
             continue
         X, y, levels = data_for(name, design)
-        results = []
-        for form in ("always", "never"):
-            with _kernels.use(form), contextlib.suppress(ValueError):  # of `inference`, for a path with ties
-                results.append(method.call(X.astype(dtype), y.astype(dtype), levels))
+        results = in_both_forms(method, X.astype(dtype), y.astype(dtype), levels)
         assert len(results) == 2 or (results == [] and design == "ties")
         if results:
             assert bits(results[0]) == bits(results[1]), design
+
+
+OTHER_DATA = [
+    (name, invariance)
+    for name, invariance in itertools.product(METHODS, ["lengths", "layout", "weights", "intercept", "Gram"])
+    if name not in LONG and not (METHODS[name].many and invariance in ("intercept", "Gram"))  # Problems
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "invariance"), OTHER_DATA)
+def test_both_forms_give_the_same_bits_of_other_data(name, invariance):
+    """Sparse, weighted, shifted and scaled data, and Gram matrices; where a method lacks one, both refuse."""
+    method = METHODS[name]
+    for design in DESIGNS:
+        for change in INVARIANCES[invariance](*data_for(name, design)):
+            results = in_both_forms(method, *change.now[:3], **dict(*change.now[3:]))
+            lacking = method.must_fail(invariance, design) or design == "ties"
+            assert len(results) == 2 or (results == [] and lacking)
+            if results:
+                assert bits(results[0]) == bits(results[1]), design
 
 
 # Valid data at the edges
