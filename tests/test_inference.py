@@ -392,7 +392,18 @@ def test_without_selection_the_tests_are_the_classical_ones(rng):
         np.testing.assert_allclose(result.interval.T, [coef[:3] - half, coef[:3] + half])
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if ", options, " in name])
+# `test_sets_hold_the_responses_with_the_same_selection` tests the sets of all cases
+UNIFORM = ("omp, options, (0.7,)", "ols, options, ('full',)", "lasso_path, options, ('unknown', 0.8)")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in UNIFORM else pytest.mark.slow)
+        for name in CASES
+        if ", options, " in name
+    ],
+)
 def test_p_values_are_uniform_without_signal(name):
     found = []
     for seed in range(70):

@@ -32,17 +32,27 @@ def read_data(path, target=None, missing="auto", loss=None, **lists):
     return data.read(path, target, {"--weights": None, "--group": None}, lists, loss, missing)
 
 
+FEW_GAPS, TWO_VALUES = {"empty": 0.0005}, {"target": "text"}
+
+
 @pytest.mark.parametrize(
-    ("case", "found"),
-    [({}, 18), ({"empty": 0.0005}, 9), ({"target": "text"}, 4)],
-    ids=["gaps", "few gaps", "yes or no"],
+    ("case", "seeds", "found"),
+    [
+        ({}, range(5), 4),
+        (FEW_GAPS, range(3), 2),
+        (TWO_VALUES, range(5, 7), 1),
+        pytest.param({}, range(20), 18, marks=pytest.mark.slow),
+        pytest.param(FEW_GAPS, range(10), 9, marks=pytest.mark.slow),
+        pytest.param(TWO_VALUES, range(10), 4, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
-def test_the_first_attempt_of_a_newcomer(tmp_path, case, found):
-    """The six features that matter, with at most one other, on `found` of 20 or 10 tables as they come.
+def test_the_first_attempt_of_a_newcomer(tmp_path, case, seeds, found):
+    """The six features that matter, with at most one other, on `found` of some tables as they come.
 
     A target of two values holds less information than a number.
     """
-    right, seeds = 0, range(20 if found > 10 else 10)
+    right = 0
     for seed in seeds:
         frame, causes = newcomer.table(seed, **case)
         output, folder = run(tmp_path, frame)

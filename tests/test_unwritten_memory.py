@@ -19,7 +19,8 @@ SMALL = (
     "local_search",
     "greedy_local_search",
 )
-LONG = ("submodularity_ratio", "submodularity_ratio, forced", "subsets_within")  # interpreted
+# interpreted; the searches of `guarantee_bounds` have rows of their own
+LONG = ("submodularity_ratio", "submodularity_ratio, forced", "subsets_within", "guarantee_bounds")
 # those whose S are not counted in k
 PATHS = ("first_entry", "lambda_star", "lasso_path", "gradient_flow", "project_dual", "hadamard_descent")
 
