@@ -7,6 +7,7 @@ import sparselin as sl
 from proofs_checks import gaussian_sweep as experiment
 from proofs_checks import sweep_kernel as kernels
 from proofs_checks.gaussian_sweep import sweep_design, sweep_gaussian
+from sparselin import _kernels
 
 SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
 
@@ -108,6 +109,12 @@ def tied(X, Y):
         j = np.argmax(np.abs(unit.T @ y))
         A[:, j - 1] = -A[:, j]
     return X, Y
+
+
+def test_both_forms_of_the_kernels_give_one_result():
+    with _kernels.use("never"):
+        interpreted = sweep_gaussian(20, 30, 4, 40, seed=3)
+    assert interpreted == sweep_gaussian(20, 30, 4, 40, seed=3)
 
 
 def test_ties_are_left_to_first_entry(monkeypatch):

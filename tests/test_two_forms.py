@@ -1,9 +1,11 @@
 """The two forms of kernels, interpreted and compiled; `test_methods.py` compares them on all methods."""
 
 import importlib
+import inspect
 import os
 import pkgutil
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from bits import bits
 
 import sparselin as sl
 from sparselin import _kernels
+from sparselin._kernels import interpreter
 from sparselin._kernels.primitives import add_eight_rows, dot, narrow_dot
 from sparselin.parallel.threads import spread
 
@@ -117,6 +120,17 @@ def test_only_named_kernels_let_the_compiler_reorder_sums():
                 if free is True or set(free) & {"fast", "reassoc", "contract"}:
                     found.add(f"{module.name.rpartition('.')[2]}.{name}")
     assert found == {"products.by_rows", "products.by_columns", "batch_omp.extend"}
+
+
+def test_the_interpreter_has_all_functions_of_math_that_kernels_use():
+    from proofs_checks import sweep_kernel
+
+    packages = [module.name for module in pkgutil.iter_modules(_kernels.__path__, "sparselin._kernels.")]
+    for module in (sweep_kernel, *map(importlib.import_module, packages)):
+        for value in vars(module).values():
+            if isinstance(value, _kernels.Kernel):
+                used = re.findall(r"\bmath\.(\w+)", inspect.getsource(value.py_func))
+                assert all(hasattr(interpreter._Math, name) for name in used), (module.__name__, used)
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (40, 80), (100, 30)])

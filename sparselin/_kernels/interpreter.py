@@ -116,7 +116,7 @@ class _Math:
     """
 
     inf, nan = np.float64(math.inf), np.float64(math.nan)
-    sqrt, hypot = np.sqrt, np.hypot
+    sqrt, hypot, copysign = np.sqrt, np.hypot, np.copysign
     floor, frexp = math.floor, math.frexp
     ldexp = np.ldexp
 
