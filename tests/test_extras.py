@@ -25,7 +25,7 @@ class Hider:
 sys.meta_path.insert(0, Hider())
 importlib.util.find_spec = lambda name, package=None: None if name in hidden else find(name, package)
 found = []
-for name in ["", ".estimators", ".plots", ".spectral", ".ensembles", ".datasets"]:
+for name in ["", ".estimators", ".plots", ".spectral", ".ensembles", ".ensembles.datasets"]:
     module = importlib.import_module("sparselin" + name)
     exec(f"from {module.__name__} import *", {})
     pydoc.render_doc(module)

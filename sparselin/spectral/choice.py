@@ -28,10 +28,10 @@ from typing import Any, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso.path import last_within, path_beyond
+from sparselin.lasso.path import lasso_path, last_within
 from sparselin.linalg.elimination import centre
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
-from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, SubsetResult
+from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
@@ -157,8 +157,21 @@ def choose_nu_for_each(
 def lasso_fits(problem: Problem, ks: Sequence[int], forced: Columns = ()) -> tuple[LassoFit, ...]:
     """Return a `LassoFit` for each k of `ks`; the LASSO does not penalise the forced features."""
     first = problem.indices(forced, "forced")
-    path = path_beyond(problem, max(ks) - len(first), first)
+    path = _path_beyond(problem, max(ks) - len(first), first)
     return tuple(_fit(problem, path, k, first) for k in ks)
+
+
+def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
+    """Compute the LASSO's path until it has more than k features that are not forced, or to its end.
+
+    Steps are counted, because `lasso.path.path_beyond` stores the path at each knot for its callback.
+    """
+    steps = 2 * k + 8
+    while True:
+        path = lasso_path(problem, max_steps=steps, forced=forced)
+        if path.status is not Status.MAX_STEPS or max(map(len, path.active[:-1]), default=0) > k:
+            return path
+        steps *= 2
 
 
 def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
