@@ -345,26 +345,26 @@ def cold_calls() -> Iterator[tuple[str, str, float, dict[str, Any]]]:
 MEASURES: tuple[Measure, ...] = (
     *(
         Measure(
-            f"sweep/{n}x{d}x{k}",
-            f"verification of small Gaussian designs {n} × {d}, k = {k}, seconds per million",
-            "s",
-            measures.sweep,
-            at_most,
-            {"n": n, "d": d, "k": k, "designs": 100_000},
-            {"n": 20, "d": 30, "k": 3, "designs": 20},
+            key=f"sweep/{n}x{d}x{k}",
+            title=f"verification of small Gaussian designs {n} × {d}, k = {k}, seconds per million",
+            unit="s",
+            take=measures.sweep,
+            at_most=at_most,
+            size={"n": n, "d": d, "k": k, "designs": 100_000},
+            toy={"n": 20, "d": 30, "k": 3, "designs": 20},
             needs="proofs_checks.gaussian_sweep:sweep_gaussian",
         )
         for n, d, k, at_most in ((40, 80, 8, 30.0), (60, 120, 10, 60.0))
     ),
     *(
         Measure(
-            f"{name}/{n}x{d}x{k}" + "-ridge" * bool(options),
-            f"best subset with proof, {n} × {d}, k = {k}" + ", ridge 1, box 2" * bool(options),
-            "s",
-            measures.best_subset,
-            at_most,
-            {"data": data, "n": n, "d": d, "k": k, **options},
-            {"data": data, "n": 20, "d": 10, "k": 3, **options},
+            key=f"{name}/{n}x{d}x{k}" + "-ridge" * bool(options),
+            title=f"best subset with proof, {n} × {d}, k = {k}" + ", ridge 1, box 2" * bool(options),
+            unit="s",
+            take=measures.best_subset,
+            at_most=at_most,
+            size={"data": data, "n": n, "d": d, "k": k, **options},
+            toy={"data": data, "n": 20, "d": 10, "k": 3, **options},
             needs="sparselin:best_subset",
         )
         for name, data, options, n, d, k, at_most in (
@@ -385,13 +385,13 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"networks/attention-{form}-{network}",
-            f"Sequential Attention {words}, over plain training, {on}",
-            "",
-            networks.attention_cost,
-            at_most,
-            {"n": n, "k": 2, "network": network, "folded": form == "folded", "source": "mnist"},
-            {"n": 600, "k": 2, "network": network, "folded": form == "folded", "source": "digits"},
+            key=f"networks/attention-{form}-{network}",
+            title=f"Sequential Attention {words}, over plain training, {on}",
+            unit="",
+            take=networks.attention_cost,
+            at_most=at_most,
+            size={"n": n, "k": 2, "network": network, "folded": form == "folded", "source": "mnist"},
+            toy={"n": 600, "k": 2, "network": network, "folded": form == "folded", "source": "digits"},
             needs="torch",
         )
         for form, network, n, at_most, words, on in (
@@ -403,13 +403,13 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"networks/lassonet-{data}{'-matched' if matched else ''}",
-            f"LassoNet's path over lassonet's, {name}, {'same problem' if matched else 'same λ'}",
-            "",
-            lassonet.path_cost,
-            0.5,
-            {"data": data, "rows": rows, "growth": 1.1, "epochs": (200, 50), "matched": matched},
-            {"data": "digits", "rows": 200, "growth": 2.0, "epochs": (20, 5), "matched": matched},
+            key=f"networks/lassonet-{data}{'-matched' if matched else ''}",
+            title=f"LassoNet's path over lassonet's, {name}, {'same problem' if matched else 'same λ'}",
+            unit="",
+            take=lassonet.path_cost,
+            at_most=0.5,
+            size={"data": data, "rows": rows, "growth": 1.1, "epochs": (200, 50), "matched": matched},
+            toy={"data": "digits", "rows": 200, "growth": 2.0, "epochs": (20, 5), "matched": matched},
             needs="lassonet",
         )
         for data, rows, name in (("isolet", 6238, "ISOLET"), ("mnist", 10_000, "MNIST, 10,000 rows"))
@@ -417,10 +417,10 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"networks/lassonet-dense-{data}",
-            f"LassoNet's dense network over lassonet's, {name}",
-            "",
-            lassonet.dense_cost,
+            key=f"networks/lassonet-dense-{data}",
+            title=f"LassoNet's dense network over lassonet's, {name}",
+            unit="",
+            take=lassonet.dense_cost,
             size={"data": data, "rows": rows, "epochs": (50, 1)},
             toy={"data": "digits", "rows": 200, "epochs": (5, 1)},
             needs="lassonet",
@@ -429,10 +429,10 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"networks/gains-{k}",
-            f"Spearman's correlation of attention and marginal gains, digits, after {k} pixels",
-            "",
-            networks.gains_on_digits,
+            key=f"networks/gains-{k}",
+            title=f"Spearman's correlation of attention and marginal gains, digits, after {k} pixels",
+            unit="",
+            take=networks.gains_on_digits,
             size={"k": k, "epochs": 40, "repeats": 5},
             toy={"k": 0, "epochs": 8, "repeats": 1},
             needs="torch",
@@ -440,16 +440,16 @@ MEASURES: tuple[Measure, ...] = (
         for k in (0, 9, 49)
     ),
     Measure(
-        "memory/omp",
-        "peak of the extra memory of OMP, as a share of X, 1000 × 20000, k = 100",
-        "",
-        measures.memory,
-        0.3,
-        {"n": 1000, "d": 20000, "k": 100},
-        {"n": 100, "d": 2000, "k": 10},
+        key="memory/omp",
+        title="peak of the extra memory of OMP, as a share of X, 1000 × 20000, k = 100",
+        unit="",
+        take=measures.memory,
+        at_most=0.3,
+        size={"n": 1000, "d": 20000, "k": 100},
+        toy={"n": 100, "d": 2000, "k": 10},
     ),
     *(
-        Measure(f"start/{key}", title, "s", take, at_most)
+        Measure(key=f"start/{key}", title=title, unit="s", take=take, at_most=at_most)
         for key, at_most, take, title in (
             ("import", 0.4, measures.import_time, "import sparselin"),
             ("import-numba", None, IMPORT_NUMBA, "part of that: import numpy, numba"),
@@ -460,7 +460,13 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"cold/{key}", f"{words} with an empty cache, {key}", "s", measures.cold_call, at_most, size, size
+            key=f"cold/{key}",
+            title=f"{words} with an empty cache, {key}",
+            unit="s",
+            take=measures.cold_call,
+            at_most=at_most,
+            size=size,
+            toy=size,
         )
         for key, words, at_most, size in cold_calls()
     ),

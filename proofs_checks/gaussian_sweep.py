@@ -89,8 +89,14 @@ def sweep_gaussian(n: int, d: int, k: int, designs: int, seed: int = 0) -> Sweep
     drawn = ((i, sweep_design(n, d, i, seed)) for i in open_.tolist())
     settled = [i for i, design in drawn if _agrees(design.X, design.y, k)]
     undecided, verified = np.setdiff1d(open_, settled), int(np.count_nonzero(verdict == kernels.VERIFIED))
-    first = (int(J[0]) if len(J) else None for J in (undecided, violated))
-    return Sweep(verified, len(settled), len(undecided), len(violated), *first)
+    return Sweep(
+        verified=verified,
+        settled=len(settled),
+        undecided=len(undecided),
+        violated=len(violated),
+        first_undecided=int(undecided[0]) if len(undecided) else None,
+        first_violated=int(violated[0]) if len(violated) else None,
+    )
 
 
 def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:

@@ -71,59 +71,59 @@ def _poisson_conjugate(u, y):
 
 
 SQUARED = Loss(
-    "squared",
-    lambda eta, y: (eta - y) ** 2 / 2,
-    lambda eta, y: eta - y,
-    lambda eta, y: np.ones_like(eta),
-    lambda u, y: u**2 / 2 + u * y,
-    lambda u, y: u,
-    1.0,
-    lambda y: 0 * y,
-    True,
+    name="squared",
+    value=lambda eta, y: (eta - y) ** 2 / 2,
+    gradient=lambda eta, y: eta - y,
+    curvature=lambda eta, y: np.ones_like(eta),
+    conjugate=lambda u, y: u**2 / 2 + u * y,
+    domain=lambda u, y: u,
+    smooth=1.0,
+    flat=lambda y: 0 * y,
+    attained=True,
 )
 HUBER = Loss(
-    "Huber",
-    lambda eta, y: np.where(abs(eta - y) <= 1, (eta - y) ** 2 / 2, abs(eta - y) - 0.5),
-    lambda eta, y: np.clip(eta - y, -1, 1),
-    lambda eta, y: (abs(eta - y) <= 1) + 0.0,
-    lambda u, y: u**2 / 2 + u * y,
-    lambda u, y: np.clip(u, -1, 1),
-    1.0,
-    lambda y: 0 * y,
-    True,
+    name="Huber",
+    value=lambda eta, y: np.where(abs(eta - y) <= 1, (eta - y) ** 2 / 2, abs(eta - y) - 0.5),
+    gradient=lambda eta, y: np.clip(eta - y, -1, 1),
+    curvature=lambda eta, y: (abs(eta - y) <= 1) + 0.0,
+    conjugate=lambda u, y: u**2 / 2 + u * y,
+    domain=lambda u, y: np.clip(u, -1, 1),
+    smooth=1.0,
+    flat=lambda y: 0 * y,
+    attained=True,
 )
 LOGISTIC = Loss(
-    "logistic",  # y ∈ {0, 1}
-    lambda eta, y: np.logaddexp(0, eta) - y * eta,
-    lambda eta, y: expit(eta) - y,
-    lambda eta, y: expit(eta) * expit(-eta),
-    _logistic_conjugate,
-    lambda u, y: np.clip(u + y, 0, 1) - y,
-    0.25,
-    lambda y: 2 * y - 1,
-    False,
+    name="logistic",  # y ∈ {0, 1}
+    value=lambda eta, y: np.logaddexp(0, eta) - y * eta,
+    gradient=lambda eta, y: expit(eta) - y,
+    curvature=lambda eta, y: expit(eta) * expit(-eta),
+    conjugate=_logistic_conjugate,
+    domain=lambda u, y: np.clip(u + y, 0, 1) - y,
+    smooth=0.25,
+    flat=lambda y: 2 * y - 1,
+    attained=False,
 )
 POISSON = Loss(
-    "Poisson",  # y ∈ {0, 1, 2, …}, the link is the logarithm
-    lambda eta, y: np.exp(np.minimum(eta, 700)) - y * eta,
-    lambda eta, y: np.exp(np.minimum(eta, 700)) - y,
-    lambda eta, y: np.exp(np.minimum(eta, 700)),
-    _poisson_conjugate,
-    lambda u, y: np.maximum(u + y, 0) - y,
-    None,
-    lambda y: -1.0 * (y == 0),
-    False,
+    name="Poisson",  # y ∈ {0, 1, 2, …}, the link is the logarithm
+    value=lambda eta, y: np.exp(np.minimum(eta, 700)) - y * eta,
+    gradient=lambda eta, y: np.exp(np.minimum(eta, 700)) - y,
+    curvature=lambda eta, y: np.exp(np.minimum(eta, 700)),
+    conjugate=_poisson_conjugate,
+    domain=lambda u, y: np.maximum(u + y, 0) - y,
+    smooth=None,
+    flat=lambda y: -1.0 * (y == 0),
+    attained=False,
 )
 HINGE = Loss(
-    "squared hinge",  # y ∈ {0, 1} stands for ∓1
-    lambda eta, y: np.maximum(0, 1 - (2 * y - 1) * eta) ** 2 / 2,
-    lambda eta, y: -(2 * y - 1) * np.maximum(0, 1 - (2 * y - 1) * eta),
-    lambda eta, y: ((2 * y - 1) * eta < 1) + 0.0,
-    lambda u, y: u**2 / 2 + u * (2 * y - 1),
-    lambda u, y: np.where((2 * y - 1) * u <= 0, u, 0.0),
-    1.0,
-    lambda y: 2 * y - 1,
-    True,
+    name="squared hinge",  # y ∈ {0, 1} stands for ∓1
+    value=lambda eta, y: np.maximum(0, 1 - (2 * y - 1) * eta) ** 2 / 2,
+    gradient=lambda eta, y: -(2 * y - 1) * np.maximum(0, 1 - (2 * y - 1) * eta),
+    curvature=lambda eta, y: ((2 * y - 1) * eta < 1) + 0.0,
+    conjugate=lambda u, y: u**2 / 2 + u * (2 * y - 1),
+    domain=lambda u, y: np.where((2 * y - 1) * u <= 0, u, 0.0),
+    smooth=1.0,
+    flat=lambda y: 2 * y - 1,
+    attained=True,
 )
 LOSSES = (SQUARED, HUBER, LOGISTIC, POISSON, HINGE)
 
@@ -306,7 +306,12 @@ def glm_entry(at):
     tied = np.flatnonzero(sizes >= lam - scale)
     unclear = (sizes < lam - scale) & (sizes > lam * (1 - 1e-4))
     return Entry(
-        float(lam), tuple(tied.tolist()), sizes, beta, u, bool(lam > 1e3 * scale and not unclear.any())
+        lam_star=float(lam),
+        tied=tuple(tied.tolist()),
+        sizes=sizes,
+        beta=beta,
+        dual=u,
+        certain=bool(lam > 1e3 * scale and not unclear.any()),
     )
 
 

@@ -193,7 +193,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
     vertices = nonnegative(H)
     v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))
     active = tuple(i for i, entry in zip(at.tied, v.entries(), strict=True) if entry > 0)
-    return Segment(at, signs, Z, v, active, X, y, S)
+    return Segment(step=at, signs=signs, Z=Z, v=v, active=active, X=X, y=y, S=S)
 
 
 def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:

@@ -42,7 +42,14 @@ def sweep(X, Y, k, verdict):
     verdict : (m,) filled with the verdict of each design at k steps. It is UNDECIDED if the compiled OMP of
         the library is not certain of k picks.
     """
-    levels = Levels(_ROUNDING * math.sqrt(X.shape[1]), _ROUNDING, 1, 0.0, _ROUNDING, 0.0)
+    levels = Levels(
+        correlation=_ROUNDING * math.sqrt(X.shape[1]),
+        unit=_ROUNDING,
+        power=1,
+        y_norm=0.0,
+        dependent=_ROUNDING,
+        floor=0.0,
+    )
     ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k, np.intp)
     for b in range(len(X)):
         count = select(X[b], Y[b].copy(), ones, ones, none, levels, None, picks)

@@ -94,10 +94,17 @@ def random_task(rng):
         upper = np.where(rng.random(d) < 0.7, rng.choice([0.25, 0.5, 1.0, 2.0], d), np.inf)
         lower = np.maximum(lower, -upper)
     task = Task(
-        tuple(map(tuple, X.tolist())), tuple(y.tolist()), tuple(weights.tolist()), k,
-        float(rng.choice([0.0, 0.0, 0.5, 1.0, 0.1])), bool(rng.random() < 0.3), tuple(map(int, forced)),
-        tuple(labels.tolist()), tuple(lower.tolist()), tuple(upper.tolist()),
-    )  # fmt: skip
+        X=tuple(map(tuple, X.tolist())),
+        y=tuple(y.tolist()),
+        weights=tuple(weights.tolist()),
+        k=k,
+        ridge=float(rng.choice([0.0, 0.0, 0.5, 1.0, 0.1])),
+        intercept=bool(rng.random() < 0.3),
+        forced=tuple(map(int, forced)),
+        labels=tuple(labels.tolist()),
+        lower=tuple(lower.tolist()),
+        upper=tuple(upper.tolist()),
+    )
     related = dataclasses.replace(task, hierarchy=random_hierarchy(units, rng.spawn(1)[0]))
     return related if related.subsets() else task
 

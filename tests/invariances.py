@@ -61,14 +61,14 @@ def rotation(X, y, levels):
     """Rotate X and y exactly: Q is a matrix of Hadamard over √n."""
     rng = np.random.default_rng(1)
     Q = scipy.linalg.hadamard(N)[rng.permutation(N)] * rng.choice([-1, 1], N) / np.sqrt(N)
-    yield Change((Q @ X, Q @ y, levels), EPS, Q=Q)
+    yield Change(now=(Q @ X, Q @ y, levels), eps=EPS, Q=Q)
 
 
 def permutation(X, y, levels):
     """Permute the columns."""
     order = np.random.default_rng(2).permutation(X.shape[1])
     now = levels._replace(S=tuple(np.argsort(order)[list(levels.S)]))
-    yield Change((X[:, order], y, now), EPS, order=order)
+    yield Change(now=(X[:, order], y, now), eps=EPS, order=order)
 
 
 def scale(X, y, levels):
@@ -76,13 +76,13 @@ def scale(X, y, levels):
     binary = [(2.0**40, 1), (2.0**-40, 1), (1, 2.0**300), (1, 2.0**-300), (2.0**-20, 2.0**6)]
     for a, b in [*binary, (3 * 2.0**40, 1), (1, 5 * 2.0**-40)]:  # of integers exact as well
         now = a * X, b * y, Levels(levels.lam * a * b, levels.nu / a, levels.S)
-        yield Change(now, 0 if (a, b) in binary else EPS, of_X=a, of_y=b)
+        yield Change(now=now, eps=0 if (a, b) in binary else EPS, of_X=a, of_y=b)
 
 
 def lengths(X, y, levels):
     """Scale each column by a power of two: no bit changes."""
     powers = 2.0 ** np.random.default_rng(4).integers(-20, 21, X.shape[1])
-    yield Change((X * powers, y, levels), of_X=powers)
+    yield Change(now=(X * powers, y, levels), of_X=powers)
 
 
 def layout(X, y, levels):
@@ -94,33 +94,35 @@ def layout(X, y, levels):
     by_pandas = pandas.DataFrame(X), (pandas.Series if one else pandas.DataFrame)(y)
     by_polars = polars.DataFrame(X), (polars.Series if one else polars.DataFrame)(y)
     for now in (twice, turned, (X.tolist(), y.tolist()), by_pandas, by_polars):
-        yield Change((*now, levels))
+        yield Change(now=(*now, levels))
     for form in (np.asfortranarray, scipy.sparse.csr_matrix, scipy.sparse.csc_array, scipy.sparse.coo_array):
-        yield Change((form(X), y, levels), EPS)
+        yield Change(now=(form(X), y, levels), eps=EPS)
 
 
 def dtype(X, y, levels):
     """Integers, and truth values, are float64 in every bit; float32 stays, to its rounding."""
-    yield Change((X.astype(int), y.astype(np.int32), levels))
-    yield Change((X > 0, y, levels), was=((X > 0) * 1.0, y, levels))
+    yield Change(now=(X.astype(int), y.astype(np.int32), levels))
+    yield Change(now=(X > 0, y, levels), was=((X > 0) * 1.0, y, levels))
     single = X.astype(np.float32), y.astype(np.float32), levels
-    yield Change(single, float(np.finfo(np.float32).eps), dtype=np.float32)
+    yield Change(now=single, eps=float(np.finfo(np.float32).eps), dtype=np.float32)
 
 
 def weights(X, y, levels):
     """Weights repeat rows; a Problem holds those of one y."""
     weight = np.random.default_rng(3).integers(0, 4, N)
     was = np.repeat(X, weight, axis=0), np.repeat(y, weight, axis=0), levels
-    yield Change((X, y, levels, {"sample_weight": weight}), EPS, was=was)
+    yield Change(now=(X, y, levels, {"sample_weight": weight}), eps=EPS, was=was)
     if y.ndim == 1:
-        yield Change((sl.Problem(X, y, sample_weight=weight), None, levels), EPS, was=was)
+        yield Change(now=(sl.Problem(X, y, sample_weight=weight), None, levels), eps=EPS, was=was)
 
 
 def intercept(X, y, levels):
     """Constants added to columns and to y change only the intercept, if there is one."""
     offset, option = np.random.default_rng(6).integers(-50, 51, X.shape[1]), {"intercept": True}
-    yield Change((X + offset, y + 33, levels, option), EPS, was=(X, y, levels, option))
-    yield Change((sl.Problem(X + offset, y + 33, **option), None, levels), EPS, was=(X, y, levels, option))
+    yield Change(now=(X + offset, y + 33, levels, option), eps=EPS, was=(X, y, levels, option))
+    yield Change(
+        now=(sl.Problem(X + offset, y + 33, **option), None, levels), eps=EPS, was=(X, y, levels, option)
+    )
 
 
 def read_only(X, y, levels):
@@ -128,22 +130,22 @@ def read_only(X, y, levels):
     locked = X.copy(), y.copy()
     for array in locked:
         array.flags.writeable = False
-    yield Change((*locked, levels))
+    yield Change(now=(*locked, levels))
 
 
 def problem(X, y, levels):
     """A Problem stands for the data, in every bit."""
-    yield Change((sl.Problem(X, y), None, levels))
+    yield Change(now=(sl.Problem(X, y), None, levels))
 
 
 def gram(X, y, levels):
     """The Gram matrix, Xᵀy and ‖y‖² stand for the data, to their rounding."""
-    yield Change((sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, levels), EPS, power=4)
+    yield Change(now=(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, levels), eps=EPS, power=4)
 
 
 def runs(X, y, levels):
     """Runs are equal in every bit."""
-    yield Change((X, y, levels))
+    yield Change(now=(X, y, levels))
 
 
 INVARIANCES = {

@@ -110,7 +110,7 @@ def test_a_measure_without_its_data_is_skipped():
     def take(seed):
         raise FileNotFoundError("MNIST needs SPARSELIN_DATA")
 
-    row = run_measure(Measure("a/b", "a", "s", take, None), TOY)
+    row = run_measure(Measure(key="a/b", title="a", unit="s", take=take, at_most=None), TOY)
     assert row["skipped"] == "MNIST needs SPARSELIN_DATA"
     assert row["correct"] is None
 
@@ -279,7 +279,10 @@ def test_a_measure_is_held_to_its_bound_if_it_has_one():
         return [1.0, 2.0, 9.0][seed], None
 
     options = dataclasses.replace(TOY, seeds=(2, 0, 1))
-    rows = [run_measure(Measure("a/b", "a", "s", take, bound), options) for bound in (2.0, 1.9, None)]
+    rows = [
+        run_measure(Measure(key="a/b", title="a", unit="s", take=take, at_most=bound), options)
+        for bound in (2.0, 1.9, None)
+    ]
     assert [row["met"] for row in rows] == [True, False, None]
     assert [(row["value"], row["worst"]) for row in rows] == [(2.0, 9.0)] * 3
     assert [report.cells(row, 1)[3:5] for row in rows] == [("≤ 2 s", "yes"), ("≤ 1.9 s", "no"), ("", "")]

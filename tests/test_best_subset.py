@@ -232,13 +232,21 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
         exact = DependenceTest(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf), 0.0)
-        data = kernels.SubsetData(X, y, exact, np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2))
+        data = kernels.SubsetData(
+            X=X, y=y, exact=exact, own=np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2)
+        )
         stack, first = frame(X @ X.T, X @ y, 1.0)
         stack.size[0], first.off[:] = 2, 1e-14
         inside, found = np.array([2, 0, 0, 0]), np.zeros(4, np.intp)
         state = kernels.SubsetSearch(
-            3, inside, found, np.array([10.0]), np.zeros(6, np.intp), np.zeros(6, np.intp), np.empty((4, 3))
-        )  # fmt: skip
+            m=3,
+            inside=inside,
+            found=found,
+            value=np.array([10.0]),
+            counters=np.zeros(6, np.intp),
+            unclear=np.zeros(6, np.intp),
+            work=np.empty((4, 3)),
+        )
         tried = leaf(stack, state, 0)
         stack.kind[0] = kernels.NONE
         kernels.renew(data, stack, state)

@@ -263,7 +263,19 @@ def test_a_column_whose_square_underflows_is_not_a_zero_column():
     X, y = np.array([[1e80, 1e-138], [1e80, 0.0]]), np.array([3.0, 1.0])
     certificate = certify(X, y, sl.omp(X / np.linalg.norm(X, axis=0), y, 1), normalized=True)
     assert certificate.steps[0].pick == 1
-    step = StepCertificate((), 0, (0,), (0,), (1,), F(8), (), (2 / F(1e80),), (), (), F(1, 2))
+    step = StepCertificate(
+        selected=(),
+        pick=0,
+        tied=(0,),
+        active=(0,),
+        signs=(1,),
+        lam_star_squared=F(8),
+        coef=(),
+        direction=(2 / F(1e80),),
+        rate=(),
+        farkas=(),
+        tau=F(1, 2),
+    )
     forged = dataclasses.replace(certificate, steps=(step,))
     assert not forged.verify(X, y, exact=True)
     assert not forged.verify(X, y)

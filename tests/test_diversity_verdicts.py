@@ -95,7 +95,7 @@ def test_a_smaller_rise_may_be_a_larger_factor():
 
 def test_verdicts_by_their_share():
     def verdict(held, total):
-        return Finding("", "", "", held, total, "").verdict
+        return Finding(key="", panel="", claim="", held=held, total=total, numbers="").verdict
 
     assert [verdict(*pair) for pair in ((0, 0), (5, 5), (8, 10), (79, 100), (5, 10), (4, 10))] == [
         "not measured",

@@ -124,7 +124,7 @@ def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(scheme, monke
     X[:, 9] = X[:, 7]
     for wanted in (9, 7):  # in the span of S, and in S
         for options in ({}, STOP_NEVER):
-            rule = functools.partial(lambda j, chosen: selection.Pick(j), wanted)
+            rule = functools.partial(lambda j, chosen: selection.Pick(feature=j), wanted)
             path = pursuit.pursue(Problem(X, y), 20, selection.GreedyMethod(rule), forced=[7], **options)
             assert (path.support.tolist(), path.status) == ([7], Status.BEYOND_PRECISION)
 
@@ -442,8 +442,8 @@ def test_what_the_factorisation_refuses_is_barred():
     X[:, 9] = X[:, 7]
     chosen, k = selection.begin(Problem(X, y), 20, (), selection.Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
-    chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
-    assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
+    chosen.record(scheme.extend(selection.Pick(feature=7), -1.0, 1))
+    assert scheme.extend(selection.Pick(feature=9), -1.0, 1).picks == []
     assert (chosen.trail.support, chosen.excluded) == ([7], [7, 9])
     assert np.flatnonzero(scheme._chosen.out).tolist() == [7, 9]
     assert scheme.extend(None, -1.0, 1).picks[0].feature not in (7, 9)
@@ -457,10 +457,10 @@ def test_a_basis_is_never_exceeded(n, d):
     chosen, k = selection.begin(Problem(X, y), min(20, d), (), selection.Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
     for j in range(n):
-        followed = scheme.extend(selection.Pick(j), -1.0, 1)
+        followed = scheme.extend(selection.Pick(feature=j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]
         chosen.record(followed)
-    assert d == n or scheme.extend(selection.Pick(n), -1.0, 5).picks == []
+    assert d == n or scheme.extend(selection.Pick(feature=n), -1.0, 5).picks == []
     assert chosen.qr.size == n
 
 

@@ -116,7 +116,7 @@ def test_along_the_path_and_afterwards(seed):
 @pytest.mark.parametrize("family", [name for name in families() if ENSEMBLES[name].family])
 def test_the_package_keeps_what_it_promises(family):
     for index in range(32):
-        record = examine(DesignTask("check", family, index, 1 + index % 3), 1)
+        record = examine(DesignTask(study="check", ensemble=family, index=index, k=1 + index % 3), 1)
         assert record.exact, (family, index)
         assert not record.violated, (family, index, record.outcomes)
 

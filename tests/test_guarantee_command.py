@@ -115,14 +115,19 @@ def test_a_search_that_finds_nothing_says_so():
 
 
 def test_designs_depend_on_their_names_alone():
-    task = DesignTask("check", "ar1", 5, 2)
+    task = DesignTask(study="check", ensemble="ar1", index=5, k=2)
     for a, b in zip(draw(task, 3), draw(dataclasses.replace(task, k=2), 3), strict=True):
         assert (a == b).all()
     assert not np.array_equal(draw(task, 3)[1], draw(task, 4)[1])
-    swept = [DesignTask("sweep", "ar1", 0, k, "k", 0.5, 1.0) for k in (1, 3)]
+    swept = [
+        DesignTask(study="sweep", ensemble="ar1", index=0, k=k, varies="k", rho=0.5, snr=1.0) for k in (1, 3)
+    ]
     assert (draw(swept[0], 0)[0] == draw(swept[1], 0)[0]).all()
     # signal-to-noise ratio 100: most of y is explained by the five features
-    X, y = draw(DesignTask("sweep", "equicorrelated", 1, 4, "snr", 0.5, 100.0), 0)
+    X, y = draw(
+        DesignTask(study="sweep", ensemble="equicorrelated", index=1, k=4, varies="snr", rho=0.5, snr=100.0),
+        0,
+    )
     assert sl.best_subset(X, y, 5).r2 > 0.97
 
 
@@ -141,7 +146,7 @@ def test_processes_change_nothing(run):
 def broken(task):
     promises = {"submodularity ratio": 0.6, "along the path": None}
     outcome = AlgorithmOutcome("OMP", (0.4, 0.5), promises, ("submodularity ratio",))
-    return GuaranteeRecord(task, 10, 4, (0.3, 0.3), True, (outcome,))
+    return GuaranteeRecord(task=task, n=10, d=4, best=(0.3, 0.3), exact=True, outcomes=(outcome,))
 
 
 def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
@@ -160,7 +165,7 @@ def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
     assert len(saved) == 3
     assert f"--design {saved[0]}" in result.output.replace("\n", "")
     with np.load(saved[0]) as design:
-        X, _ = draw(DesignTask("check", "gaussian", 0, 1), 0)
+        X, _ = draw(DesignTask(study="check", ensemble="gaussian", index=0, k=1), 0)
         assert (design["X"] == X).all()
 
 
@@ -169,17 +174,23 @@ def test_a_wrong_bound_is_seen_as_violated(monkeypatch):
     from sparselin.guarantees import promises
 
     monkeypatch.setattr(promises, "saturate", lambda exponent: np.full(2, 0.9999))
-    tasks = [DesignTask("check", "ar1", i, 2) for i in range(40)]
+    tasks = [DesignTask(study="check", ensemble="ar1", index=i, k=2) for i in range(40)]
     assert any(examine(task, 0).violated for task in tasks)
 
 
 def test_only_certified_promises_whose_hypotheses_hold_count():
-    X, y = draw(DesignTask("check", "small_integers", 0, 2), 0)
+    X, y = draw(DesignTask(study="check", ensemble="small_integers", index=0, k=2), 0)
     found = sl.guarantee_bounds(X, y, 2)
-    promises = dict(examine(DesignTask("check", "small_integers", 0, 2), 0).outcomes[0].promises)
+    promises = dict(
+        examine(DesignTask(study="check", ensemble="small_integers", index=0, k=2), 0).outcomes[0].promises
+    )
     assert promises["submodularity ratio"] is None
     wide = dataclasses.replace(found.of("OMP")[2], lower=0.2, upper=0.4)
-    kept = record(DesignTask("check", "small_integers", 0, 2), X, dataclasses.replace(found, bounds=(wide,)))
+    kept = record(
+        DesignTask(study="check", ensemble="small_integers", index=0, k=2),
+        X,
+        dataclasses.replace(found, bounds=(wide,)),
+    )
     assert kept.outcomes[0].promises == {wide.name: 0.2}
 
 
@@ -262,7 +273,9 @@ def test_large_designs_have_a_table_and_a_figure(large_run):
 @pytest.mark.parametrize("rho", [0.1, 0.9])
 def test_large_designs_agree_with_the_bounds_of_small_ones(signal, rho):
     """The guarantees use the least eigenvalue alone, so they are at most those of `guarantee_bounds`."""
-    task = DesignTask("large", signal, 0, 3, "rho", rho, float(signal[-1]), 15)
+    task = DesignTask(
+        study="large", ensemble=signal, index=0, k=3, varies="rho", rho=rho, snr=float(signal[-1]), d=15
+    )
     (measured,) = examine_large([task], 0)
     outcomes = {outcome.algorithm: outcome for outcome in measured.outcomes}
     bounds = sl.guarantee_bounds(*draw(task, 0), 3, algorithms=("omp", "forward_regression"))
@@ -276,7 +289,9 @@ def test_large_designs_agree_with_the_bounds_of_small_ones(signal, rho):
 
 
 def test_swaps_and_the_best_subset_see_a_pair():
-    task = DesignTask("large", "pairs, SNR 5", 0, 4, "rho", 0.95, 5.0, 40)
+    task = DesignTask(
+        study="large", ensemble="pairs, SNR 5", index=0, k=4, varies="rho", rho=0.95, snr=5.0, d=40
+    )
     X, y = draw(task, 0)
     assert X.shape == (80, 40)
     (measured,) = examine_large([task], 0)
@@ -295,7 +310,9 @@ def test_a_false_proof_of_the_best_subset_counts_as_violated(monkeypatch):
         found = honest(X, y, k)
         return dataclasses.replace(found, r2=0.5 * found.r2, lower_bound=2 * found.lower_bound)
 
-    task = DesignTask("large", "apart, SNR 5", 0, 3, "rho", 0.5, 5.0, 12)
+    task = DesignTask(
+        study="large", ensemble="apart, SNR 5", index=0, k=3, varies="rho", rho=0.5, snr=5.0, d=12
+    )
     monkeypatch.setattr(large.sl, "best_subset", wrong)
     (measured,) = examine_large([task], 0)
     assert measured.outcomes[0].violated == ("lower bound",)
@@ -320,12 +337,12 @@ def test_summaries_by_hand():
     ratios, factors = (0.5, 1.0, 1.0, 0.8), (0.2, None, 0.05, 0.4)
     records = [
         GuaranteeRecord(
-            DesignTask("check", "ar1", i, 2),
-            9,
-            4,
-            (0.5, 0.5),
-            True,
-            (AlgorithmOutcome("OMP", (r, r), {"p": f}, ()),),
+            task=DesignTask(study="check", ensemble="ar1", index=i, k=2),
+            n=9,
+            d=4,
+            best=(0.5, 0.5),
+            exact=True,
+            outcomes=(AlgorithmOutcome("OMP", (r, r), {"p": f}, ()),),
         )
         for i, (r, f) in enumerate(zip(ratios, factors, strict=True))
     ]
@@ -340,7 +357,10 @@ def test_summaries_by_hand():
     assert family.median == pytest.approx(0.9)
     assert family.promises["p"] == pytest.approx(0.125)
     assert math.isnan(summary.share_above([]))
-    real = [dataclasses.replace(r, task=DesignTask("real", "x", 0, 1 + i)) for i, r in enumerate(records)]
+    real = [
+        dataclasses.replace(r, task=DesignTask(study="real", ensemble="x", index=0, k=1 + i))
+        for i, r in enumerate(records)
+    ]
     (curve,) = summary.curves(real)
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)
@@ -350,7 +370,17 @@ def test_summaries_by_hand():
 def test_worst_is_drawn_for_one_size():
     search = Search("omp", 3, 5, 2, 0.1)
     X, y, greedy, best = np.eye(3), np.ones(3), np.array([0]), np.array([1])
-    one = Worst(search, X, y, 0.3, 0.1, {"along the path": 0.2}, greedy, best, ())
+    one = Worst(
+        search=search,
+        X=X,
+        y=y,
+        ratio=0.3,
+        least=0.1,
+        promises={"along the path": 0.2},
+        support=greedy,
+        best_support=best,
+        violated=(),
+    )
     (ax,) = figures.worst_ratios([one])
     assert ax.get_xlabel()
 

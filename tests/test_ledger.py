@@ -95,7 +95,9 @@ def test_the_evidence_for_each_verdict():
     for verdict in Verdict:
         refuted = verdict in machinery.REFUTED
         outcome = decide(a_claim(both, verdict=verdict, correction="c" * refuted).claim, 7 if refuted else 8)
-        assert outcome == machinery.Outcome(2, 1, ("w",) * refuted, ("m",), None)
+        assert outcome == machinery.Outcome(
+            cases=2, undecided=1, witnesses=("w",) * refuted, found=("m",), failure=None
+        )
 
 
 MISFITS = [

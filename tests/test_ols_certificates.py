@@ -104,7 +104,7 @@ def test_wrong_paths_are_refuted():
     refuses(r"step 2: .* is refuted: no column decreases", certified, X, Y, claiming(first, second, third))
     Z = np.column_stack([X[:, first], X[:, first], X[:, second]])
     with pytest.raises(ValueError, match=r"step 2: 1 is refuted: it decreases ‖r‖² by 0, but \(2,\)"):
-        certified(Z, y, dataclasses.replace(path, support=np.array([0, 1, 2]), fit=Fit(3)))
+        certified(Z, y, dataclasses.replace(path, support=np.array([0, 1, 2]), fit=Fit(n_features=3)))
 
 
 def test_where_omp_and_ols_part_only_one_of_them_is_certified():

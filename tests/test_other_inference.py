@@ -131,7 +131,9 @@ def test_randomization_selects_and_infers_on_independent_responses(gamma, option
     problem, root = sl.Problem(X, y, sample_weight=w, **options), np.sqrt(w)
     path = sl.omp(problem, 3)
     found, again, third = (
-        randomize(problem, path, np.arange(100, 300), None, None, Noise(3.0, "known"), 0.9, gamma, rng)
+        randomize(
+            problem, path, np.arange(100, 300), None, None, Noise(sigma=3.0, words="known"), 0.9, gamma, rng
+        )
         for rng in (5, 5, 6)
     )
     noise = (parts[0].y - y * root) / gamma
@@ -154,7 +156,7 @@ def test_p_values_are_uniform_and_intervals_cover_after_selection(which, parts):
         mu = X[:, 1] * (seed % 2)
         arguments = (sl.Problem(X, mu + noise), sl.omp(X, mu + noise, 2), np.arange(24), 2, None)
         if which == "randomized":
-            found, rows = randomize(*arguments, Noise(1.0, ""), 0.8, 1.0, seed), list(range(24))
+            found, rows = randomize(*arguments, Noise(sigma=1.0, words=""), 0.8, 1.0, seed), list(range(24))
         else:
             found = split(*arguments, 1.0 if which == "split" else "unknown", 0.8, 1, seed)
             rows = rest_of(parts[-1], mu + noise, 24)
@@ -171,7 +173,9 @@ def steps(X, y, k, **options):
     path = sl.lasso_path(X, y, max_steps=k, **options)
     trace = trace_of(path, None, None)
     return (
-        spacing(Basis(sl.Problem(X, y), np.unique(trace.features)), trace.steps, Noise(2.0, ""))[0],
+        spacing(Basis(sl.Problem(X, y), np.unique(trace.features)), trace.steps, Noise(sigma=2.0, words=""))[
+            0
+        ],
         trace.steps,
         path,
     )
@@ -315,7 +319,7 @@ def test_refusals():
             "10 rows for the inference do not determine 10 coefficients and σ", divide, data, k, "unknown"
         )
     refuses("a model fits y exactly", divide, sl.Problem(X[:, :1], X[:, 0]), 1, "unknown")
-    known = problem, path, np.arange(20), 2, None, Noise(1.0, ""), 0.9
+    known = problem, path, np.arange(20), 2, None, Noise(sigma=1.0, words=""), 0.9
     refuses("gamma must be positive", randomize, *known, 0, 0)
     words = "at least 16 rows with a positive weight, twice .* without looking at y"
     refuses(words, sl.knockoffs, X[:15], y[:15], intercept=False)

@@ -41,9 +41,25 @@ def job_of(path, method, k, forced=(), weights=None, target="progression"):
     """A selection from a table, as the command makes it."""
     lists = {"--drop": (), "--forced": forced, "--numbers": (), "--categories": ()}
     data = read(path, target, {"--weights": weights, "--group": None}, lists, "squared", "auto", None)
-    request = ModelRequest(method, data.columns, data.gaps > 0, "squared", True, True, tuple(forced), 0)
+    request = ModelRequest(
+        method=method,
+        columns=data.columns,
+        impute=data.gaps > 0,
+        loss="squared",
+        intercept=True,
+        standardize=True,
+        forced=tuple(forced),
+        seed=0,
+    )
     given = {} if weights is None else {"select__sample_weight": data.weight}
-    return Job(data, request, k, True, request.model(k).fit(data.X, data.y, **given), None)
+    return Job(
+        source=data,
+        request=request,
+        k=k,
+        given=True,
+        model=request.model(k).fit(data.X, data.y, **given),
+        checked=None,
+    )
 
 
 class Page(html.parser.HTMLParser):

@@ -59,15 +59,15 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "omp": Case("OMP"),
-    "ols": Case("OLS", sl.ols),
-    "lasso": Case("LASSO path", lambda X, y, k: sl.lasso_path(X, y, max_steps=k)),
-    "bic": Case("OMP, k by BIC", k="bic"),
-    "ebic": Case("OMP, k by EBIC", k="ebic", few=True),
-    "unknown": Case("OMP, σ unknown", sigma="unknown"),
-    "full": Case("OMP, σ estimated", sigma="full", few=True),
-    "heavy": Case("OMP, t₃ noise", heavy=True, few=True),
-    "correlated": Case("OMP, correlated columns", correlation=0.8, few=True),
+    "omp": Case(words="OMP"),
+    "ols": Case(words="OLS", path=sl.ols),
+    "lasso": Case(words="LASSO path", path=lambda X, y, k: sl.lasso_path(X, y, max_steps=k)),
+    "bic": Case(words="OMP, k by BIC", k="bic"),
+    "ebic": Case(words="OMP, k by EBIC", k="ebic", few=True),
+    "unknown": Case(words="OMP, σ unknown", sigma="unknown"),
+    "full": Case(words="OMP, σ estimated", sigma="full", few=True),
+    "heavy": Case(words="OMP, t₃ noise", heavy=True, few=True),
+    "correlated": Case(words="OMP, correlated columns", correlation=0.8, few=True),
 }
 # the columns of the rows of coefficients
 COLUMNS = ("at", "p", "null", "true", "covers", "beta", "naive", "outside", "length", "naive_p", "design")

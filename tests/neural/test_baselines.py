@@ -92,7 +92,14 @@ def proximal(X, y, loss, lam, hidden, epochs, rate, decay=0.0):
     with seeded(0) as generator:
         net = mlp(X.shape[1], hidden, 1 if loss == "squared" else int(y.max()) + 1, dtype=rows.X.dtype)
         for r in (rate, rate / 20):
-            Proximal(net, rows, LOSSES[loss], Plan(epochs, None, r), generator, decay).run(lam)
+            Proximal(
+                network=net,
+                rows=rows,
+                loss=LOSSES[loss],
+                plan=Plan(epochs, None, r),
+                generator=generator,
+                weight_decay=decay,
+            ).run(lam)
     return net, rows, row_gradients(net, rows, LOSSES[loss])
 
 

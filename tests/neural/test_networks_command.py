@@ -29,7 +29,7 @@ ALL = 2 * 3 * 2  # seeds, methods, k of QUICK
 
 def toy_pieces(names, scale):
     draws = itertools.product(range(1, scale.seeds + 1), names, METHODS, reversed(scale.sizes))
-    return (Piece("toy", data, method, k, seed) for seed, data, method, k in draws)
+    return (Piece(study="toy", data=data, method=method, k=k, seed=seed) for seed, data, method, k in draws)
 
 
 def at_random(piece, scale):
@@ -37,7 +37,14 @@ def at_random(piece, scale):
     CALLS.append(piece.key)
     rng = np.random.default_rng([piece.seed, METHODS.index(piece.method)])
     order = tuple(rng.permutation(FORMS[piece.data].d)[: piece.k].tolist())
-    return Record(piece, {"network": np.float32(rng.random())}, order, {"selecting": 0.1}, 9, "a toy")
+    return Record(
+        piece=piece,
+        scores={"network": np.float32(rng.random())},
+        support=order,
+        seconds={"selecting": 0.1},
+        rows=9,
+        note="a toy",
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +58,14 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "figures", lambda *arguments: ())
 
     def call(*arguments, code=0, data=None, compute=at_random, folder=tmp_path):
-        toy = Study("toy", "A toy", "tests", ("digits", "breast_cancer"), toy_pieces, compute)
+        toy = Study(
+            name="toy",
+            title="A toy",
+            source="tests",
+            data=("digits", "breast_cancer"),
+            pieces=toy_pieces,
+            run=compute,
+        )
         monkeypatch.setattr(studies, "STUDIES", {"toy": toy})
         line = ["--output", str(folder), "--jobs", "1", *arguments]
         result = CliRunner().invoke(networks, line, env={FOLDER: data, "COLUMNS": "400"})
@@ -108,7 +122,7 @@ def test_an_interrupt_that_a_path_would_take_for_its_end_makes_no_record():
         return at_random(piece, scale)
 
     with pytest.raises(KeyboardInterrupt):
-        compute(path, Piece("toy", "digits", "random", 5, 1), QUICK)
+        compute(path, Piece(study="toy", data="digits", method="random", k=5, seed=1), QUICK)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not CALLS
 
@@ -215,8 +229,14 @@ def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, run):
 
 def test_lines_are_read_as_they_were_written(tmp_path):
     """A failure is kept until there is a record; a record is kept for good."""
-    piece, path = Piece("toy", "digits", "random", 5, 1, "softmax"), tmp_path / "records.jsonl"
-    record, failure = Record(piece, {"network": 0.5}, (3, 1), {}, 9), Failure(piece, "ValueError: λ")
+    piece, path = (
+        Piece(study="toy", data="digits", method="random", k=5, seed=1, setting="softmax"),
+        tmp_path / "records.jsonl",
+    )
+    record, failure = (
+        Record(piece=piece, scores={"network": 0.5}, support=(3, 1), seconds={}, rows=9),
+        Failure(piece, "ValueError: λ"),
+    )
     Store(path, QUICK).add(failure, 1.5)
     assert Store(path, QUICK).failures == {piece.key: failure}
     for outcome in (record, failure):
@@ -257,5 +277,9 @@ def test_wrong_arguments(tmp_path, run):
 def test_no_piece_has_the_import_of_the_first_optimiser(monkeypatch):
     imported = []
     monkeypatch.setattr(pieces.importlib, "import_module", imported.append)
-    compute(lambda *_: imported.append("run"), Piece("toy", "digits", "random", 1, 1), QUICK)
+    compute(
+        lambda *_: imported.append("run"),
+        Piece(study="toy", data="digits", method="random", k=1, seed=1),
+        QUICK,
+    )
     assert imported == ["torch._dynamo", "run"]

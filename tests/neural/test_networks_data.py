@@ -23,7 +23,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def small(monkeypatch, name, rows, n_train, d, classes, image=None):
-    monkeypatch.setitem(FORMS, name, Form(FORMS[name].title, rows, n_train, d, classes, image))
+    monkeypatch.setitem(
+        FORMS,
+        name,
+        Form(title=FORMS[name].title, rows=rows, n_train=n_train, d=d, classes=classes, image=image),
+    )
 
 
 # --- files -----------------------------------------------------------------------------------------------
@@ -151,7 +155,17 @@ def test_a_folder_that_is_not_named_and_a_set_that_is_none(monkeypatch):
 
 def made(X, y, groups=None, n_train=None, image=None):
     X, y = np.asarray(X, float), np.asarray(y, np.intp)
-    return Table("made", "made", X, y, int(y.max()) + 1, groups, n_train, image, "made")
+    return Table(
+        name="made",
+        title="made",
+        X=X,
+        y=y,
+        classes=int(y.max()) + 1,
+        groups=groups,
+        n_train=n_train,
+        image=image,
+        note="made",
+    )
 
 
 def numbered(n=120, **options):

@@ -57,7 +57,9 @@ def test_test_rows_change_no_support_and_no_setting(cancer, method, fresh, monke
     X[160:], y[160:] = np.random.default_rng(0).normal(1e3, 1e3, (40, 12)), 1 - y[160:]
     for whole in (cancer, dataclasses.replace(cancer, X=X, y=y)):
         monkeypatch.setattr(protocol, "table", {"breast_cancer": whole}.get)
-        found.append(honest.run(Piece("honest", "breast_cancer", method, 6, 1), scale))
+        found.append(
+            honest.run(Piece(study="honest", data="breast_cancer", method=method, k=6, seed=1), scale)
+        )
         fresh()
     ours, theirs = found
     assert (ours.support, ours.note) == (theirs.support, theirs.note)
@@ -129,7 +131,10 @@ def test_paths_go_down_to_the_smallest_k(method):
 def test_honest_pieces_and_records():
     pieces = list(honest.pieces(["breast_cancer"], QUICK))
     assert len(pieces) == len(set(pieces)) == 2 * (1 + 2 * len(METHODS))
-    long, short = (honest.run(Piece("honest", "breast_cancer", "linear OMP", k, 1), TINY) for k in (6, 3))
+    long, short = (
+        honest.run(Piece(study="honest", data="breast_cancer", method="linear OMP", k=k, seed=1), TINY)
+        for k in (6, 3)
+    )
     assert short.support == long.support[:3]
     assert short.note.startswith("prefix of 6, which has the seconds; ")
     assert long.note.endswith(" of the validation rows right")
@@ -140,7 +145,10 @@ def test_honest_pieces_and_records():
 def test_tuned_pieces_use_one_setting_for_all_k(fresh, monkeypatch):
     watched = Mock(side_effect=pick)
     monkeypatch.setattr(honest, "pick", watched)
-    pieces = [Piece("honest", "breast_cancer", "Sequential Attention", k, 1) for k in (6, 3)]
+    pieces = [
+        Piece(study="honest", data="breast_cancer", method="Sequential Attention", k=k, seed=1)
+        for k in (6, 3)
+    ]
     long, short = (honest.run(piece, TINY) for piece in pieces)
     chosen = long.note.split("; ")[0]
     assert chosen.startswith("chosen of 3 by 57 validation rows: learning_rate ")

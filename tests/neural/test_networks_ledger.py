@@ -47,9 +47,11 @@ def made_up(shift=0.0):
     rng, found = np.random.default_rng(0), {}
 
     def record(seed, rows, study, data, method, k, setting):
-        piece = Piece(study, data, method, k, seed, setting)
+        piece = Piece(study=study, data=data, method=method, k=k, seed=seed, setting=setting)
         support = () if method in (ALL, *LEARNERS) else tuple(rng.permutation(DATA[data])[:k].tolist())
-        made = Record(piece, {}, support, {"selecting": 1.0, "fitting": 2.0}, rows)
+        made = Record(
+            piece=piece, scores={}, support=support, seconds={"selecting": 1.0, "fitting": 2.0}, rows=rows
+        )
         return found.setdefault(piece.key, made)
 
     figures = [figure for table in TABLES.values() for data in DATA for figure in table(data)]
@@ -185,7 +187,16 @@ def test_records_are_stored_in_the_order_of_a_run(of_networks):
     pytest.importorskip("torch")
     of = [("paper", "Sequential Attention"), ("paper", "LassoNet"), ("paper", "concrete autoencoder")]
     of += [("honest", "LassoNet"), ("another", "A")]
-    made = [Record(Piece(study, "mice", method, 50, 1), {"network": 0.5}, (), {}, 1) for study, method in of]
+    made = [
+        Record(
+            piece=Piece(study=study, data="mice", method=method, k=50, seed=1),
+            scores={"network": 0.5},
+            support=(),
+            seconds={},
+            rows=1,
+        )
+        for study, method in of
+    ]
     assert of_networks.in_order(made[::-1]) == made
 
 
@@ -225,7 +236,13 @@ def test_the_pages_have_every_figure_and_every_mean():
 def _scores(*those, study="paper"):
     """Return three records on Mice Protein for each (method, setting, score, training rows)."""
     return [
-        Record(Piece(study, "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
+        Record(
+            piece=Piece(study=study, data="mice", method=method, k=50, seed=seed, setting=setting),
+            scores={"network": score},
+            support=(),
+            seconds={"selecting": 2},
+            rows=n,
+        )
         for method, setting, score, n in those
         for seed in (1, 2, 3)
     ]

@@ -24,7 +24,17 @@ from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED
 def summary(method, k=5, setting="", *values, study="s", learner="network", n=9, **seconds):
     """Return a summary of the scores of seeds 1, 2, … on digits; by default a single score 0.5."""
     scores = dict(enumerate(values or (0.5,), 1))
-    return Summary(study, "digits", method, k, setting, learner, scores, seconds, (n, n))
+    return Summary(
+        study=study,
+        data="digits",
+        method=method,
+        k=k,
+        setting=setting,
+        learner=learner,
+        values=scores,
+        seconds=seconds,
+        rows=(n, n),
+    )
 
 
 def plain(summaries):
@@ -65,11 +75,33 @@ def written(folder, scale=FULL, **options):
     store = Store(folder / "records.jsonl", scale)
     for (method, k), values in FOUND.items():
         for seed, value in enumerate(values, 1):
-            piece, note = Piece("paper", "mice", method, k, seed), "prefix of 50" if k == 5 else ""
+            piece, note = (
+                Piece(study="paper", data="mice", method=method, k=k, seed=seed),
+                "prefix of 50" if k == 5 else "",
+            )
             seconds = {"selecting": 2.0 * seed}
-            store.add(Record(piece, {"network": value}, tuple(range(k)), seconds, 756, note), 1800.0)
-    study = Study("paper", "The paper's protocol", "Table 2", ("mice",), None, None)
-    run = report.Run("python -m proofs_checks.experiments.networks", 5.0, 1, False, 0, **options)
+            store.add(
+                Record(
+                    piece=piece,
+                    scores={"network": value},
+                    support=tuple(range(k)),
+                    seconds=seconds,
+                    rows=756,
+                    note=note,
+                ),
+                1800.0,
+            )
+    study = Study(
+        name="paper", title="The paper's protocol", source="Table 2", data=("mice",), pieces=None, run=None
+    )
+    run = report.Run(
+        command="python -m proofs_checks.experiments.networks",
+        seconds=5.0,
+        jobs=1,
+        interrupted=False,
+        left=0,
+        **options,
+    )
     return report.write(folder, {"paper": study}, store, run).read_text(encoding="utf-8")
 
 
@@ -206,9 +238,18 @@ def test_seconds_are_shown_where_they_were_taken_on_like_rows_and_with_the_tunin
 
 def test_pixels_of_each_setting_are_drawn():
     """The darkness is the share of the seeds. The pixels of all features are not drawn."""
-    of = {("SA", 2, 1, "1"): (0, 63), ("SA", 2, 2, "1"): (0, 9), ("SA", 2, 1, "2"): (3, 4)}
-    of |= {("LassoNet", 64, 1, ""): tuple(range(64)), ("OMP", 2, 1, "1"): (0, 63)}
-    made = [Record(Piece("masks", "digits", *piece), {}, pixels, {}, 9) for piece, pixels in of.items()]
+    address = "masks", "digits"
+    of = {
+        (*address, "SA", 2, 1, "1"): (0, 63),
+        (*address, "SA", 2, 2, "1"): (0, 9),
+        (*address, "SA", 2, 1, "2"): (3, 4),
+        (*address, "LassoNet", 64, 1, ""): tuple(range(64)),
+        (*address, "OMP", 2, 1, "1"): (0, 63),
+    }
+    made = [
+        Record(piece=Piece(*piece), scores={}, support=pixels, seconds={}, rows=9)
+        for piece, pixels in of.items()
+    ]
     words, axes = drawn("masks", [], made[:-1])["pixels-digits"]
     assert "picked by SA, k = 2" in words
     assert [ax.get_title() for ax in axes[:2]] == ["1", "2"]
@@ -235,12 +276,36 @@ def test_lines_of_settings_have_what_is_printed_beside_them():
 def of(*values, rows=(756, 756)):
     """Return a summary of these values for seeds 1, 2, …"""
     of_seeds = dict(enumerate(values, 1))
-    return Summary("paper", "mice", "Sequential Attention", 50, "", "network", of_seeds, {}, rows)
+    return Summary(
+        study="paper",
+        data="mice",
+        method="Sequential Attention",
+        k=50,
+        setting="",
+        learner="network",
+        values=of_seeds,
+        seconds={},
+        rows=rows,
+    )
 
 
 def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
     """Return a printed figure; by default that of Mice Protein in Table 2."""
-    return Printed("t", "paper", "mice", "SA", 50, "", "network", mean, std, 756, n_test, runs, within)
+    return Printed(
+        table="t",
+        study="paper",
+        data="mice",
+        method="SA",
+        k=50,
+        setting="",
+        learner="network",
+        mean=mean,
+        std=std,
+        n_train=756,
+        n_test=n_test,
+        runs=runs,
+        within=within,
+    )
 
 
 # --- means -----------------------------------------------------------------------------------------------
@@ -248,9 +313,19 @@ def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
 
 def records(values, study="paper"):
     """Return the records of seeds 1, 2, … on Mice Protein."""
-    pieces = [Piece(study, "mice", "random", 50, seed) for seed in range(1, len(values) + 1)]
+    pieces = [
+        Piece(study=study, data="mice", method="random", k=50, seed=seed)
+        for seed in range(1, len(values) + 1)
+    ]
     return [
-        Record(piece, {"network": x}, (1,), {"selecting": float(piece.seed)}, 700 + piece.seed, "of 50")
+        Record(
+            piece=piece,
+            scores={"network": x},
+            support=(1,),
+            seconds={"selecting": float(piece.seed)},
+            rows=700 + piece.seed,
+            note="of 50",
+        )
         for piece, x in zip(pieces, values, strict=True)
     ]
 

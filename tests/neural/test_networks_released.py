@@ -63,7 +63,9 @@ def keras(name, settings):
 @pytest.mark.parametrize("name", ["rmsprop", "rmsprop 2.10", "adam"])
 def test_optimisers_are_keras(name):
     """The gradients range from 10⁻⁸, where ε matters, to 1. A parameter without a gradient stays."""
-    settings = Settings(1, 1, 1, 0.1, 0.5, 10)
+    settings = Settings(
+        epochs=1, epochs_fit=1, batch_size=1, learning_rate=0.1, decay_rate=0.5, decay_steps=10
+    )
     g = 10.0 ** torch.arange(-8, 1, dtype=torch.float64)
     w, frozen = nn.Parameter(torch.zeros_like(g)), nn.Parameter(torch.ones(1))
     stepper = released.optimizer(settings, released.Switches(optimizer=name))([w, frozen])
@@ -111,10 +113,10 @@ def quadrants(n=400, d=8):
     X = np.random.default_rng(0).random((n, d)).astype(np.float32)
     y = (2 * (X[:, 6] > 0.5) + (X[:, 3] > 0.5)).astype(np.intp)
     half = n // 2
-    return Sets(X[:half], y[:half], X[:0], y[:0], X[half:], y[half:], 4)
+    return Sets(X=X[:half], y=y[:half], X_val=X[:0], y_val=y[:0], X_test=X[half:], y_test=y[half:], classes=4)
 
 
-SMALL = Settings(25, 30, 16, 1e-2, 1.0, 100)
+SMALL = Settings(epochs=25, epochs_fit=30, batch_size=16, learning_rate=1e-2, decay_rate=1.0, decay_steps=100)
 
 
 @pytest.mark.parametrize("random_off", [True, False])
@@ -216,13 +218,16 @@ def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, scale, rows
     monkeypatch.setattr(attention_study, "sets_of", sets_of)
     monkeypatch.setattr(attention_study, "reference_attention", Mock(return_value=range(k)))
     monkeypatch.setattr(attention_study, "reference_accuracy", Mock(return_value=1.0))
-    STUDIES["paper"].run(Piece("paper", "mnist", attention_study.SA, k, 1), scale)
+    STUDIES["paper"].run(Piece(study="paper", data="mnist", method=attention_study.SA, k=k, seed=1), scale)
     assert [call.args[-1] for call in sets_of.call_args_list] == [rows]
     assert FULL.rows_of("isolet") is None
 
 
 def test_a_record_tells_how_many_features_were_picked():
-    piece, options = Piece("paper", "breast_cancer", "group LASSO, λ fixed", 10, 1), {"lam": 0.05}
+    piece, options = (
+        Piece(study="paper", data="breast_cancer", method="group LASSO, λ fixed", k=10, seed=1),
+        {"lam": 0.05},
+    )
     sets = attention_study.sets_of(piece.data, PAPER, 1, None)
     ranking = METHODS[piece.method](sets.X, sets.y, 10, rng=1, **options)
     picked = len(ranking.picks)
@@ -250,7 +255,9 @@ COMPUTED = {
 @pytest.mark.parametrize("piece", COMPUTED)
 def test_pieces_are_computed(piece):
     (study, method, k, setting), note = piece, COMPUTED[piece]
-    record = STUDIES[study].run(Piece(study, "breast_cancer", method, k, 1, setting), TINY)
+    record = STUDIES[study].run(
+        Piece(study=study, data="breast_cancer", method=method, k=k, seed=1, setting=setting), TINY
+    )
     assert 0.3 <= record.scores["network"] <= 1
     assert len(set(record.support)) == (0 if method == attention_study.ALL else k)
     assert (record.rows, record.note.startswith(note), bool(record.note)) == (399, True, bool(note))

@@ -74,7 +74,9 @@ def diversity(
     console.print(found.note, highlight=False)
     design = _design(found, count or _default_count(found, quick), seed)
     chosen = _sparsities(ks, design, quick)
-    settings = run.DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
+    settings = run.DiversitySettings(
+        ks=chosen, sigma=sigma, repeats=repeats, seed=seed, alpha=alpha, refitted=refitted, jobs=jobs
+    )
     cli.make_folder(output, "proofs_checks.experiments.diversity", report.FILES)
     started = time.perf_counter()
     selections, interrupted = _collect(console, design, settings)

@@ -307,13 +307,14 @@ def _fit(table: Table, refitted: bool) -> Finding:
     )
     (rule, held), (other, also) = rules[::-1] if refitted else rules
     return Finding(
-        "fit",
-        "",
-        f"R² is at least {rule} at the same k",
-        held,
-        len(ours),
-        f"at least {other}: {also} of {len(ours)}; below no-reg's by {_median(lost, 3)} in the median{worst}",
-        table.left_out(*((name,) for name in REGULARIZERS)),
+        key="fit",
+        panel="",
+        claim=f"R² is at least {rule} at the same k",
+        held=held,
+        total=len(ours),
+        numbers=f"at least {other}: {also} of {len(ours)}; "
+        f"below no-reg's by {_median(lost, 3)} in the median{worst}",
+        left_out=table.left_out(*((name,) for name in REGULARIZERS)),
     )
 
 
@@ -330,13 +331,13 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
         held, total = held + counts[0], total + counts[1]
         worst.append(f"{sigma:g}: {counts[0]} of {counts[1]}")
     return Finding(
-        "sigma",
-        "",
-        "for other σ the order is the same with X perturbed: regularized below no-reg below lasso",
-        held,
-        total,
-        f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
-        len(others) * table.left_out(*_order()),
+        key="sigma",
+        panel="",
+        claim="for other σ the order is the same with X perturbed: regularized below no-reg below lasso",
+        held=held,
+        total=total,
+        numbers=f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
+        left_out=len(others) * table.left_out(*_order()),
     )
 
 

@@ -191,7 +191,7 @@ def sample(images: Images, count: int, seed: int) -> Design:
     lengths, usage = np.linalg.norm(X, axis=0), (X > 0).mean(axis=0)
     X, y = X / np.where(lengths > 0, lengths, 1), y / np.linalg.norm(y)
     height, width = images.pixels.shape[1:]
-    return Design(images.name, images.note, X, y, (height, width), usage)
+    return Design(name=images.name, note=images.note, X=X, y=y, shape=(height, width), usage=usage)
 
 
 def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:

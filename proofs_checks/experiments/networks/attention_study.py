@@ -119,12 +119,15 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
             if not of_methods and not (scale.whole and seed <= scale.seeds):
                 continue
             sizes = sizes_below(data, scale.sizes)
-            yield Piece("paper", data, ALL, FORMS[data].d, seed)
+            yield Piece(study="paper", data=data, method=ALL, k=FORMS[data].d, seed=seed)
             for k in sizes if of_methods else sizes[:1]:
-                yield Piece("paper", data, SA, k, seed)
+                yield Piece(study="paper", data=data, method=SA, k=k, seed=seed)
             for method in METHODS if of_methods else ():
                 setting = OWN if method == SA else ""
-                yield from (Piece("paper", data, method, k, seed, setting) for k in sizes)
+                yield from (
+                    Piece(study="paper", data=data, method=method, k=k, seed=seed, setting=setting)
+                    for k in sizes
+                )
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
@@ -199,7 +202,10 @@ def _switches_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for seed, data in _draws(names, scale):
         k = sizes_below(data, scale.sizes)[0]
         settings = [*((SA, name) for name in differences(data)), *BASELINES]
-        yield from (Piece("switches", data, method, k, seed, name) for method, name in settings)
+        yield from (
+            Piece(study="switches", data=data, method=method, k=k, seed=seed, setting=name)
+            for method, name in settings
+        )
 
 
 def _switches(piece: Piece, scale: Scale) -> Record:
@@ -244,7 +250,9 @@ EFFICIENT = (
 def _efficiency_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for seed, data in _draws(names, scale):
         k = sizes_below(data, scale.sizes)[0]
-        yield from (Piece("efficiency", data, method, k, seed) for method in EFFICIENT)
+        yield from (
+            Piece(study="efficiency", data=data, method=method, k=k, seed=seed) for method in EFFICIENT
+        )
 
 
 def _efficiency(piece: Piece, scale: Scale) -> Record:
@@ -285,9 +293,9 @@ def _adaptivity_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for seed, data in _draws(names, scale):
         k = adaptive(data)
         for m in (2**i for i in range(int(math.log2(k)) + 1)):
-            yield Piece("adaptivity", data, SA, k, seed, str(m))
+            yield Piece(study="adaptivity", data=data, method=SA, k=k, seed=seed, setting=str(m))
             if m > 1:
-                yield Piece("adaptivity", data, SA, k, seed, f"{m}{COUNTED}")
+                yield Piece(study="adaptivity", data=data, method=SA, k=k, seed=seed, setting=f"{m}{COUNTED}")
 
 
 def _adaptivity(piece: Piece, scale: Scale) -> Record:
@@ -304,7 +312,9 @@ def _adaptivity(piece: Piece, scale: Scale) -> Record:
 def _masks_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for seed, data in _draws(names, scale):
         k = sizes_below(data, scale.sizes)[0]
-        yield from (Piece("masks", data, SA, k, seed, mask) for mask in MASKS)
+        yield from (
+            Piece(study="masks", data=data, method=SA, k=k, seed=seed, setting=mask) for mask in MASKS
+        )
 
 
 def _masks(piece: Piece, scale: Scale) -> Record:
@@ -335,7 +345,7 @@ def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     """
     for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
-            yield Piece("gains", data, SA, k, seed)
+            yield Piece(study="gains", data=data, method=SA, k=k, seed=seed)
 
 
 def _gains(piece: Piece, scale: Scale) -> Record:
@@ -405,19 +415,52 @@ ICLR = "Sequential Attention for Feature Selection (ICLR 2023), "
 DATA = tuple(SETTINGS)
 STUDIES = (
     Study(
-        "paper", "All methods with the released protocol", f"{ICLR}Tables 2, 3", DATA, _paper_pieces, _paper
+        name="paper",
+        title="All methods with the released protocol",
+        source=f"{ICLR}Tables 2, 3",
+        data=DATA,
+        pieces=_paper_pieces,
+        run=_paper,
     ),
-    Study("switches", "The released protocol, corrected", "ours", DATA, _switches_pieces, _switches),
-    Study("efficiency", "The same epochs", f"{ICLR}Tables 4, 5, 6", DATA, _efficiency_pieces, _efficiency),
-    Study("adaptivity", "Features at a time", f"{ICLR}Table 9", DATA, _adaptivity_pieces, _adaptivity),
-    Study("masks", "Forms of the mask", f"{ICLR}Table 10", DATA, _masks_pieces, _masks),
+    Study(
+        name="switches",
+        title="The released protocol, corrected",
+        source="ours",
+        data=DATA,
+        pieces=_switches_pieces,
+        run=_switches,
+    ),
+    Study(
+        name="efficiency",
+        title="The same epochs",
+        source=f"{ICLR}Tables 4, 5, 6",
+        data=DATA,
+        pieces=_efficiency_pieces,
+        run=_efficiency,
+    ),
+    Study(
+        name="adaptivity",
+        title="Features at a time",
+        source=f"{ICLR}Table 9",
+        data=DATA,
+        pieces=_adaptivity_pieces,
+        run=_adaptivity,
+    ),
+    Study(
+        name="masks",
+        title="Forms of the mask",
+        source=f"{ICLR}Table 10",
+        data=DATA,
+        pieces=_masks_pieces,
+        run=_masks,
+    ),
 )
 GAINS = Study(
-    "gains",
-    "Marginal gains and attention",
-    f"{ICLR}Appendix B.6, Figure 11",
-    ("digits", "breast_cancer", "mnist"),
-    _gains_pieces,
-    _gains,
+    name="gains",
+    title="Marginal gains and attention",
+    source=f"{ICLR}Appendix B.6, Figure 11",
+    data=("digits", "breast_cancer", "mnist"),
+    pieces=_gains_pieces,
+    run=_gains,
 )
 """The studies of Sequential Attention's tables."""

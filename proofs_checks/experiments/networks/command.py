@@ -104,7 +104,14 @@ def networks(
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     if refused or not store.records:
         raise SystemExit(130 if interrupted else 1)
-    run = report.Run(command, time.perf_counter() - started, jobs, interrupted, left, against)
+    run = report.Run(
+        command=command,
+        seconds=time.perf_counter() - started,
+        jobs=jobs,
+        interrupted=interrupted,
+        left=left,
+        against=against,
+    )
     try:
         index = report.write(output, studies, store, run)
     except ReportError as error:

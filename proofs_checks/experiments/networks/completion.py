@@ -184,11 +184,11 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     The left panel has Algorithm 5, soft-impute, and a network that is trained from scratch.
     """
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
-        yield Piece("completion", data, SOFT, FORMS[data].d, seed)
-        yield Piece("completion", data, LASSONET, FORMS[data].d, seed)
-        yield Piece("completion", data, LASSONET, FORMS[data].d, seed, AGAIN)
+        yield Piece(study="completion", data=data, method=SOFT, k=FORMS[data].d, seed=seed)
+        yield Piece(study="completion", data=data, method=LASSONET, k=FORMS[data].d, seed=seed)
+        yield Piece(study="completion", data=data, method=LASSONET, k=FORMS[data].d, seed=seed, setting=AGAIN)
         for k in sizes(data, scale):
-            yield Piece("completion", data, LASSONET, k, seed)
+            yield Piece(study="completion", data=data, method=LASSONET, k=k, seed=seed)
 
 
 def run(piece: Piece, scale: Scale) -> Record:
@@ -209,7 +209,14 @@ def run(piece: Piece, scale: Scale) -> Record:
     seconds = {"selecting": selecting, "fitting": time.process_time() - begin}
     note += f"; {given.error(X, given.validation):.3f} on the validation entries"
     rows = int(given.train.any(axis=1).sum())
-    return Record(piece, {"mse": given.error(X, given.test)}, support, seconds, rows, note)
+    return Record(
+        piece=piece,
+        scores={"mse": given.error(X, given.test)},
+        support=support,
+        seconds=seconds,
+        rows=rows,
+        note=note,
+    )
 
 
 def _parts(data: str, seed: int, scale: Scale) -> Parts:
@@ -227,10 +234,10 @@ def _impute(data: str, seed: int, scale: Scale) -> Imputed:
 
 
 STUDY = Study(
-    "completion",
-    "Missing entries by LassoNet and by soft-impute",
-    "LassoNet (JMLR 22(127), 2021), Figure 10",
-    DATA,
-    pieces,
-    run,
+    name="completion",
+    title="Missing entries by LassoNet and by soft-impute",
+    source="LassoNet (JMLR 22(127), 2021), Figure 10",
+    data=DATA,
+    pieces=pieces,
+    run=run,
 )

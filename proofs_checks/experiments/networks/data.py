@@ -74,14 +74,14 @@ class Form:
 
 
 FORMS = {
-    "mice": Form("Mice Protein", 1080, None, 77, 8),
-    "mnist": Form("MNIST", 70_000, 60_000, 784, 10, (28, 28)),
-    "fashion": Form("MNIST-Fashion", 70_000, 60_000, 784, 10, (28, 28)),
-    "isolet": Form("ISOLET", 7797, 6238, 617, 26),
-    "coil20": Form("COIL-20", 1440, None, 400, 20, (20, 20)),
-    "activity": Form("Activity", 10_299, 7352, 561, 6),
-    "digits": Form("digits", 1797, None, 64, 10, (8, 8)),
-    "breast_cancer": Form("breast cancer", 569, None, 30, 2),
+    "mice": Form(title="Mice Protein", rows=1080, n_train=None, d=77, classes=8),
+    "mnist": Form(title="MNIST", rows=70_000, n_train=60_000, d=784, classes=10, image=(28, 28)),
+    "fashion": Form(title="MNIST-Fashion", rows=70_000, n_train=60_000, d=784, classes=10, image=(28, 28)),
+    "isolet": Form(title="ISOLET", rows=7797, n_train=6238, d=617, classes=26),
+    "coil20": Form(title="COIL-20", rows=1440, n_train=None, d=400, classes=20, image=(20, 20)),
+    "activity": Form(title="Activity", rows=10_299, n_train=7352, d=561, classes=6),
+    "digits": Form(title="digits", rows=1797, n_train=None, d=64, classes=10, image=(8, 8)),
+    "breast_cancer": Form(title="breast cancer", rows=569, n_train=None, d=30, classes=2),
 }
 EMBEDDED = ("digits", "breast_cancer")
 OURS = ("mice", "mnist", "fashion", "isolet", "coil20")
@@ -125,7 +125,17 @@ def _read(name: str, folder: str | None) -> Table:
     if np.isinf(X).any():
         raise ValueError(f"{source} must hold finite numbers; got infinite ones. Fetch the file again")
     X.setflags(write=False)
-    return Table(name, form.title, X, y, form.classes, groups, form.n_train, form.image, source)
+    return Table(
+        name=name,
+        title=form.title,
+        X=X,
+        y=y,
+        classes=form.classes,
+        groups=groups,
+        n_train=form.n_train,
+        image=form.image,
+        note=source,
+    )
 
 
 Read = tuple[str, Any, Any, IndexArray | None]  # the source, X, y, groups

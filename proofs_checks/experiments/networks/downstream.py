@@ -125,7 +125,9 @@ def _anchor_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
             for learner in LEARNERS:
                 fixed = preparation.rows != "drawn" and learner != "ExtraTrees"
                 for seed in (1,) if fixed else range(1, scale.seeds + 1):
-                    yield Piece("anchors", data, learner, form.d, seed, setting)
+                    yield Piece(
+                        study="anchors", data=data, method=learner, k=form.d, seed=seed, setting=setting
+                    )
 
 
 def _run_anchor(piece: Piece, scale: Scale) -> Record:
@@ -142,10 +144,11 @@ def _run_anchor(piece: Piece, scale: Scale) -> Record:
 def _downstream_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
         for seed in scale.seeds_of(data):
-            yield Piece("downstream", data, ALL, FORMS[data].d, seed)
+            yield Piece(study="downstream", data=data, method=ALL, k=FORMS[data].d, seed=seed)
             for method in METHODS:
                 yield from (
-                    Piece("downstream", data, method, k, seed) for k in protocol.sizes_below(data, SIZES)
+                    Piece(study="downstream", data=data, method=method, k=k, seed=seed)
+                    for k in protocol.sizes_below(data, SIZES)
                 )
 
 
@@ -180,12 +183,19 @@ _DATA = ("breast_cancer", "digits", "coil20", "isolet", "mnist", "fashion")
 
 _SOURCE = "Atashgahi et al., NeuroFS (TMLR 2023), Section 4; Li et al. (2024)"
 
-ANCHORS = Study("anchors", "All features: SVC, 1-NN, ExtraTrees", _SOURCE, _DATA, _anchor_pieces, _run_anchor)
+ANCHORS = Study(
+    name="anchors",
+    title="All features: SVC, 1-NN, ExtraTrees",
+    source=_SOURCE,
+    data=_DATA,
+    pieces=_anchor_pieces,
+    run=_run_anchor,
+)
 DOWNSTREAM = Study(
-    "downstream",
-    "SVC, 1-NN and ExtraTrees on selected features",
-    _SOURCE,
-    _DATA,
-    _downstream_pieces,
-    _run_downstream,
+    name="downstream",
+    title="SVC, 1-NN and ExtraTrees on selected features",
+    source=_SOURCE,
+    data=_DATA,
+    pieces=_downstream_pieces,
+    run=_run_downstream,
 )

@@ -114,9 +114,9 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     For most methods one run has the selections for all k, and this run is cached.
     """
     for seed, data in scale.draws(names):
-        yield Piece("honest", data, ALL, FORMS[data].d, seed)
+        yield Piece(study="honest", data=data, method=ALL, k=FORMS[data].d, seed=seed)
         for method, k in itertools.product(METHODS, sizes_below(data, scale.sizes)):
-            yield Piece("honest", data, method, k, seed)
+            yield Piece(study="honest", data=data, method=method, k=k, seed=seed)
 
 
 def run(piece: Piece, scale: Scale) -> Record:
@@ -275,10 +275,10 @@ def _accuracy(output: Tensor, y: Any) -> float:
 
 
 STUDY = Study(
-    "honest",
-    "Accuracy of a network on k features, without leaks",
-    "ours, after Tables 2, 5 and 6 of Sequential Attention (ICLR 2023)",
-    (*EMBEDDED, *OURS, "activity"),
-    pieces,
-    run,
+    name="honest",
+    title="Accuracy of a network on k features, without leaks",
+    source="ours, after Tables 2, 5 and 6 of Sequential Attention (ICLR 2023)",
+    data=(*EMBEDDED, *OURS, "activity"),
+    pieces=pieces,
+    run=run,
 )

@@ -150,18 +150,18 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     settings come last.
     """
     for seed, data in scale.draws(names):
-        yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
+        yield Piece(study="lassonet", data=data, method=ALL, k=FORMS[data].d, seed=seed)
         for method in TABLES:
             table_k, *others = sizes(data, scale, method)
             for k in (table_k, *(others if seed <= scale.image_seeds else ())):
-                yield Piece("lassonet", data, method, k, seed)
+                yield Piece(study="lassonet", data=data, method=method, k=k, seed=seed)
     for seed, data in itertools.product(range(1, 1 + scale.image_seeds), names):
         last = sizes(data, scale)[0]
         if data not in LARGE:
-            yield Piece("lassonet", data, "LassoNet", last, seed, WIDER)
+            yield Piece(study="lassonet", data=data, method="LassoNet", k=last, seed=seed, setting=WIDER)
             continue
         for method, k in ((ALL, FORMS[data].d), ("LassoNet", last), ("largest correlation", last)):
-            yield Piece("lassonet", data, method, k, seed, RELEASED)
+            yield Piece(study="lassonet", data=data, method=method, k=k, seed=seed, setting=RELEASED)
 
 
 def run(piece: Piece, scale: Scale) -> Record:
@@ -201,12 +201,12 @@ def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale
 
 
 STUDY = Study(
-    "lassonet",
-    "Decoders and trees on k features",
-    "LassoNet (JMLR 22(127), 2021), Tables 1 and 2, Figures 1, 5, 11, 13 and 14",
-    (*EMBEDDED, *OURS, "activity"),
-    pieces,
-    run,
+    name="lassonet",
+    title="Decoders and trees on k features",
+    source="LassoNet (JMLR 22(127), 2021), Tables 1 and 2, Figures 1, 5, 11, 13 and 14",
+    data=(*EMBEDDED, *OURS, "activity"),
+    pieces=pieces,
+    run=run,
 )
 
 
@@ -217,7 +217,7 @@ def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     """
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
-            yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
+            yield Piece(study="lassonet-pixels", data=data, method="LassoNet", k=k, seed=1)
 
 
 def _run_pair(piece: Piece, scale: Scale) -> Record:
@@ -249,10 +249,10 @@ def _pair(data: str, seed: int, scale: Scale) -> tuple[protocol.Sets, protocol.P
 
 
 PIXELS = Study(
-    "lassonet-pixels",
-    "Pixels that distinguish 5 from 6",
-    "LassoNet (JMLR 22(127), 2021), Figure 2",
-    ("digits", "mnist"),
-    _pair_pieces,
-    _run_pair,
+    name="lassonet-pixels",
+    title="Pixels that distinguish 5 from 6",
+    source="LassoNet (JMLR 22(127), 2021), Figure 2",
+    data=("digits", "mnist"),
+    pieces=_pair_pieces,
+    run=_run_pair,
 )

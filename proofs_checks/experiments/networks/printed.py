@@ -177,10 +177,10 @@ def _table_3(data: str) -> Iterator[Printed]:
 
 def _table_6(data: str) -> Iterator[Printed]:
     """Yield the seconds that Sequential Attention's Table 6 prints for a data set."""
-    sizes = attention_rows(data)
+    n_train, n_test = attention_rows(data)
     for name, (mean, std) in zip(SMALL, TABLE_6[TITLES[data]], strict=True):
         address = "SA-table-6", "efficiency", data, NAMES[name], 50, "", "selecting"
-        yield Printed(*address, mean, std, *sizes, RUNS)
+        yield Printed(*address, mean=mean, std=std, n_train=n_train, n_test=n_test, runs=RUNS)
 
 
 def _of_settings(
@@ -198,21 +198,24 @@ def _lassonet(
 
     The figures for all features come last.
     """
-    sizes, (_, d, _, *whole) = lassonet_rows(data), LASSONET_DATA[TITLES[data]]
+    n_train, n_test = lassonet_rows(data)
+    _, d, _, *whole = LASSONET_DATA[TITLES[data]]
     means = dict(zip(LASSONET, figures[TITLES[data]], strict=True))
     found = [(NAMES[name], 50, means[name]) for name in ("LassoNet", "Fisher", "PFA")]
     for method, k, mean in (*found, (ALL, d, whole[column])):
-        yield Printed(table, "lassonet", data, method, k, "", learner, mean / 1000, None, *sizes)
+        address = table, "lassonet", data, method, k, "", learner
+        yield Printed(*address, mean=mean / 1000, std=None, n_train=n_train, n_test=n_test)
 
 
 def _anchors(data: str) -> Iterator[Printed]:
     """Yield the printed accuracies of three learners on all features, if a paper prints them for this data
     set.
     """
-    d, sizes = TABLE_1[TITLES[data]][1], attention_rows(data)
+    d = TABLE_1[TITLES[data]][1]
+    n_train, n_test = attention_rows(data)
     for learner, percent in zip(LEARNERS, ANCHORS.get(TITLES[data], ()), strict=False):
         address = "anchors", "anchors", data, learner, d, AS_RELEASED, learner
-        yield Printed(*address, percent / 100, None, *sizes, within=0.003)
+        yield Printed(*address, mean=percent / 100, std=None, n_train=n_train, n_test=n_test, within=0.003)
 
 
 def _network(
@@ -222,8 +225,16 @@ def _network(
 
     address : the table, study, data set, method, k and setting. `mean` and `std` are given in thousandths.
     """
-    deviation, sizes = None if std is None else std / 1000, attention_rows(address[2])
-    return Printed(*address, "network", mean / 1000, deviation, *sizes, runs)
+    n_train, n_test = attention_rows(address[2])
+    return Printed(
+        *address,
+        learner="network",
+        mean=mean / 1000,
+        std=None if std is None else std / 1000,
+        n_train=n_train,
+        n_test=n_test,
+        runs=runs,
+    )
 
 
 _COUNTS = tuple(str(2**i) for i in range(7))

@@ -130,7 +130,15 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
     low, span = _range(X[reference], table.image is not None)
     X_train, X_val, X_test = (_scale(X[part], low, span) for part in (train, validation, test))
     y = table.y
-    return Sets(X_train, y[train], X_val, y[validation], X_test, y[test], table.classes)
+    return Sets(
+        X=X_train,
+        y=y[train],
+        X_val=X_val,
+        y_val=y[validation],
+        X_test=X_test,
+        y_test=y[test],
+        classes=table.classes,
+    )
 
 
 def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
@@ -339,7 +347,14 @@ def make_record(
     if picks.tuning is not None:
         seconds["tuning"] = picks.tuning
     support = () if piece.method == ALL else picks.order
-    return Record(piece, scores, support, seconds, rows, "; ".join(filter(None, notes)))
+    return Record(
+        piece=piece,
+        scores=scores,
+        support=support,
+        seconds=seconds,
+        rows=rows,
+        note="; ".join(filter(None, notes)),
+    )
 
 
 def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:

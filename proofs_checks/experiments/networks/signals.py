@@ -220,7 +220,7 @@ def _pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
             for seed in range(1, scale.image_seeds + 1):
                 k = len(_signal(name, p, seed).relevant)
                 for method in METHODS:
-                    yield Piece("signals", name, method, k, seed, f"p={p}")
+                    yield Piece(study="signals", data=name, method=method, k=k, seed=seed, setting=f"p={p}")
 
 
 @functools.lru_cache(maxsize=1)
@@ -245,14 +245,21 @@ def _run(piece: Piece, scale: Scale) -> Record:
         note = f"runs for {k} and for {len(twice.order)}"
     note = "; ".join(filter(None, (note, twice.fill_note(len(twice.order)))))
     timed = {"selecting": seconds, "fitting": 0.0}
-    return Record(piece, recall(rows, first, twice.order, k), first, timed, len(rows.X), note)
+    return Record(
+        piece=piece,
+        scores=recall(rows, first, twice.order, k),
+        support=first,
+        seconds=timed,
+        rows=len(rows.X),
+        note=note,
+    )
 
 
 STUDY = Study(
-    "signals",
-    "Non-linear signals in noise: true features among the first picks",
-    "Passemiers et al., Scientific Reports 14 (2024): best p, best 2p",
-    SIGNALS,
-    _pieces,
-    _run,
+    name="signals",
+    title="Non-linear signals in noise: true features among the first picks",
+    source="Passemiers et al., Scientific Reports 14 (2024): best p, best 2p",
+    data=SIGNALS,
+    pieces=_pieces,
+    run=_run,
 )

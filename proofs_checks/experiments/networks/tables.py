@@ -186,7 +186,10 @@ def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
     if scale.epochs >= 1:
         return found
     lacking, nan = f"{scale.epochs:.0%} of the epochs", math.nan
-    return [Judged(*figure[:2], Verdict.NEEDS_DATA, nan, nan, lacking) for figure in found]
+    return [
+        figure._replace(verdict=Verdict.NEEDS_DATA, difference=nan, tolerance=nan, lacking=lacking)
+        for figure in found
+    ]
 
 
 def table_title(figure: Judged) -> str:

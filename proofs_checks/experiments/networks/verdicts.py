@@ -206,7 +206,14 @@ def _summaries(
         }
         sizes = [record.rows for record in own]
         notes = tuple(dict.fromkeys(record.note for record in own if record.note))
-        yield Summary(*address, learner, values, seconds, (min(sizes), max(sizes)), notes)
+        yield Summary(
+            *address,
+            learner=learner,
+            values=values,
+            seconds=seconds,
+            rows=(min(sizes), max(sizes)),
+            notes=notes,
+        )
 
 
 class Paired(NamedTuple):
@@ -347,16 +354,35 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
-        return Judged(printed, ours, Verdict.NEEDS_DATA, math.nan, math.nan, lacking)
+        return Judged(
+            printed=printed,
+            ours=ours,
+            verdict=Verdict.NEEDS_DATA,
+            difference=math.nan,
+            tolerance=math.nan,
+            lacking=lacking,
+        )
     if not 0 <= ours.mean <= 1:
         raise ValueError(
             f"ours must be a share in [0, 1]; got {ours.mean} for {'|'.join(map(str, ours.address))}"
         )
     difference = ours.mean - printed.mean
     if printed.within is not None:
-        return Judged(printed, ours, _within(difference, printed.within), difference, printed.within)
+        return Judged(
+            printed=printed,
+            ours=ours,
+            verdict=_within(difference, printed.within),
+            difference=difference,
+            tolerance=printed.within,
+        )
     error = math.hypot(error_in_print(printed), ours.error)
-    return Judged(printed, ours, equal(difference, error), difference, NEAR * error)
+    return Judged(
+        printed=printed,
+        ours=ours,
+        verdict=equal(difference, error),
+        difference=difference,
+        tolerance=NEAR * error,
+    )
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
@@ -367,10 +393,23 @@ def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | Non
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:
-        return Judged(printed[0], first, Verdict.NEEDS_DATA, math.nan, math.nan, lacking)
+        return Judged(
+            printed=printed[0],
+            ours=first,
+            verdict=Verdict.NEEDS_DATA,
+            difference=math.nan,
+            tolerance=math.nan,
+            lacking=lacking,
+        )
     ratio, expected = first.mean / second.mean, printed[0].mean / printed[1].mean
     difference, tolerance = math.log2(ratio / expected), math.log2(FACTOR)
-    return Judged(printed[0], first, _within(difference, tolerance), difference, tolerance)
+    return Judged(
+        printed=printed[0],
+        ours=first,
+        verdict=_within(difference, tolerance),
+        difference=difference,
+        tolerance=tolerance,
+    )
 
 
 def _within(difference: float, tolerance: float) -> Verdict:
