@@ -146,9 +146,15 @@ def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) ->
     network = _network(given, state)
     begin = time.process_time()
     path = lassonet_path(
-        network, X, y, loss="cross_entropy", validation=(X_val, y_val), settings=settings, rng=seed,
+        network,
+        X,
+        y,
+        loss="cross_entropy",
+        validation=(X_val, y_val),
+        settings=settings,
+        rng=seed,
         **options,
-    )  # fmt: skip
+    )
     return path, time.process_time() - begin
 
 

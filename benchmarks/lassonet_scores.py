@@ -104,10 +104,16 @@ def our_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
     network, labels = initial(name, data, seed), name in CLASSES
     path, processor, clock = time_work(
         lambda: lassonet_path(
-            network, train.X, train.y, loss="cross_entropy" if labels else "squared", rng=seed,
-            validation=tuple(validation), settings=LassoNetSettings(growth=growth), keep="states",
+            network,
+            train.X,
+            train.y,
+            loss="cross_entropy" if labels else "squared",
+            rng=seed,
+            validation=tuple(validation),
+            settings=LassoNetSettings(growth=growth),
+            keep="states",
         )
-    )  # fmt: skip
+    )
     scores = []
     for k in SIZES[name]:
         row = int(np.argmax(path.n_selected <= k))

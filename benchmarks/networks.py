@@ -114,6 +114,12 @@ def _network(kind: str, height: int, width: int) -> Any:
         return mlp(height * width, [256, 256, 128], 10)
     left = (height // 2) * (width // 2) * 16
     return nn.Sequential(
-        nn.Unflatten(1, (1, height, width)), nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(left, 10),
-    )  # fmt: skip
+        nn.Unflatten(1, (1, height, width)),
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(left, 10),
+    )

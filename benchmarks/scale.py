@@ -189,8 +189,14 @@ def ill_conditioning(toy: bool) -> dict[str, Any]:
     left = [backward(U, np.logspace(0, -8, d), y - X @ v, v) for v in both(y)]
     text = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise the backward error "
     text += f"is {left[0]:.0e}, by normal equations {left[1]:.0e}"
-    return answer(text, "≤ 1e-7, normal equations wrong", ours <= 1e-7 and theirs > 1e-3, ours=ours,
-                  normal=theirs, noisy=left)  # fmt: skip
+    return answer(
+        text,
+        "≤ 1e-7, normal equations wrong",
+        ours <= 1e-7 and theirs > 1e-3,
+        ours=ours,
+        normal=theirs,
+        noisy=left,
+    )
 
 
 def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> float:

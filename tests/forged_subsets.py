@@ -287,14 +287,25 @@ class Producer:
         whole = [v for v, w in enumerate(self.vectors) if len(self.stages[w.stage].features) == self.d
                  and max(self.heights(w)[1]) < _HUGE]  # fmt: skip
         return SubsetCertificate(
-            shape=np.shape(task.X), k=task.k, ridge=task.ridge, gap=self.gap, intercept=task.intercept,
-            forced=task.forced, groups=None if task.labels == tuple(range(self.d)) else labels,
-            lower=np.array(task.lower), upper=np.array(task.upper), support=tuple(self.units),
-            at_lower=at_lower, at_upper=at_upper, scale=self.scale,
+            shape=np.shape(task.X),
+            k=task.k,
+            ridge=task.ridge,
+            gap=self.gap,
+            intercept=task.intercept,
+            forced=task.forced,
+            groups=None if task.labels == tuple(range(self.d)) else labels,
+            lower=np.array(task.lower),
+            upper=np.array(task.upper),
+            support=tuple(self.units),
+            at_lower=at_lower,
+            at_upper=at_upper,
+            scale=self.scale,
             box=pick(whole, self.rng) if whole and self.rng.random() < 0.7 else None,
-            stages=tuple(self.stages), vectors=tuple(self.vectors), tree=tuple(self.tree),
+            stages=tuple(self.stages),
+            vectors=tuple(self.vectors),
+            tree=tuple(self.tree),
             hierarchy=task.hierarchy,
-        )  # fmt: skip
+        )
 
 
 def judge(text, task):
@@ -324,10 +335,15 @@ def claim_of(text, value, task):
     for name, sign in (("lower", -1), ("upper", 1)):
         bounds[name] = tuple(sign * math.inf if v is None else v for v in given[name])
     claim = dataclasses.replace(
-        task, k=given["k"], ridge=given["ridge"], intercept=given["intercept"], forced=tuple(given["forced"]),
-        labels=tuple(range(d) if given["groups"] is None else given["groups"]), **bounds,
+        task,
+        k=given["k"],
+        ridge=given["ridge"],
+        intercept=given["intercept"],
+        forced=tuple(given["forced"]),
+        labels=tuple(range(d) if given["groups"] is None else given["groups"]),
+        **bounds,
         hierarchy=tuple(map(tuple, given["hierarchy"])),
-    )  # fmt: skip
+    )
 
     def is_true():
         truth = oracle(claim)
@@ -388,14 +404,17 @@ def mutate(text, rng):
 def false_certificate(task, rng):
     """Return a name and a certificate of a random subset, which cheats in one way."""
     factor = pick([1.01, 1.5, 4.0, 1000.0], rng)
-    kind, options = pick([
-        ("low bounds", {"honest": False}),
-        ("low bounds, D too large", {"honest": False, "excess": factor}),
-        ("D too large for a worse set", {"excess": factor}),
-        ("a branch left out", {"skip": True}),
-        ("a branch left out, low bounds", {"skip": True, "honest": False}),
-        ("a gap too small", {"gap": 0.3}),
-    ], rng)  # fmt: skip
+    kind, options = pick(
+        [
+            ("low bounds", {"honest": False}),
+            ("low bounds, D too large", {"honest": False, "excess": factor}),
+            ("D too large for a worse set", {"excess": factor}),
+            ("a branch left out", {"skip": True}),
+            ("a branch left out, low bounds", {"skip": True, "honest": False}),
+            ("a gap too small", {"gap": 0.3}),
+        ],
+        rng,
+    )
     certificate = Producer(task, rng, units=pick(task.subsets(), rng), **options).certificate()
     return kind, dataclasses.replace(certificate, gap=0.0)
 

@@ -117,8 +117,9 @@ def long_modules(*folders, limit=500):
 
 def repeated_classes():
     """Names of classes that are defined twice or more in the package."""
-    names = Counter(node.name for tree in MODULES.values() for node in ast.walk(tree)
-                    if isinstance(node, ast.ClassDef))  # fmt: skip
+    names = Counter(
+        node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
     return sorted(name for name, times in names.items() if times > 1)
 
 
@@ -189,9 +190,19 @@ def draw(path):
     for a, b in sorted(arrows()):
         (x, top), (u, bottom) = place[a], place[b]
         bend = f"arc3,rad={0.25 if top == bottom else 0.04}"
-        axes.annotate("", (u, bottom + 0.14 * (top != bottom)), (x, top - 0.14 * (top != bottom)), zorder=1,
-                      arrowprops={"arrowstyle": "-|>", "color": "tab:blue", "alpha": 0.35, "lw": 0.8,
-                                  "connectionstyle": bend})  # fmt: skip
+        axes.annotate(
+            "",
+            (u, bottom + 0.14 * (top != bottom)),
+            (x, top - 0.14 * (top != bottom)),
+            zorder=1,
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": "tab:blue",
+                "alpha": 0.35,
+                "lw": 0.8,
+                "connectionstyle": bend,
+            },
+        )
     for name, (x, y) in place.items():
         words = f"{name}\n{size[name]}" if size[name] > 1 else name
         box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.3"}

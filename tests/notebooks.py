@@ -16,9 +16,12 @@ if __name__ == "__main__":
             continue  # stays as stored, with MNIST
         # without times, and with prints in one piece: so the same outputs give the same file
         client = NotebookClient(
-            notebook, timeout=600, record_timing=False, coalesce_streams=True,
+            notebook,
+            timeout=600,
+            record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": str(FOLDER)}},
-        )  # fmt: skip
+        )
         client.execute()
         notebook.metadata["language_info"] = {"name": "python"}
         nbformat.write(notebook, path)

@@ -39,8 +39,9 @@ def least(X, y, weight, S, ridge, sides, intercept):
     return float(r @ r), beta, float(level - mean @ beta)
 
 
-def enumerate_sets(X, y, k, *, groups=None, forced=(), weight=None, ridge=0.0, sides=None, intercept=True,
-                   standardize=False):  # fmt: skip
+def enumerate_sets(
+    X, y, k, *, groups=None, forced=(), weight=None, ridge=0.0, sides=None, intercept=True, standardize=False
+):
     """Return the value, β and b₀ of the best set of at most k units, by enumeration."""
     n, d = X.shape
     groups = np.arange(d) if groups is None else np.asarray(groups)

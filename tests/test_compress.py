@@ -92,8 +92,9 @@ def exact_error(R, G):
     lengths = np.sqrt(np.diag(G).astype(float))
     return max(
         abs(float(off[i, j]) / 2.0**shift) / (lengths[i] * lengths[j])
-        for i in range(len(G)) for j in range(len(G))
-    )  # fmt: skip
+        for i in range(len(G))
+        for j in range(len(G))
+    )
 
 
 @pytest.mark.parametrize(("steps", "rows", "d"), [(1, 1024, 20), (40, 1024, 12), (3000, 3, 6), (3000, 1, 3)])
@@ -206,9 +207,13 @@ def spoiled(how):
     elif how == "weight nan":
         c[5] = np.nan
     chunks[1] = {
-        "columns": (A[:, :-1], b, c), "dtype": (A.astype(np.float32), b, c), "lacks": (A, b),
-        "text": (A.astype(str), b, c), "short": (A, b[:-1], c), "vector": (A[:, 0], b, c),
-    }.get(how, (A, b, c))  # fmt: skip
+        "columns": (A[:, :-1], b, c),
+        "dtype": (A.astype(np.float32), b, c),
+        "lacks": (A, b),
+        "text": (A.astype(str), b, c),
+        "short": (A, b[:-1], c),
+        "vector": (A[:, 0], b, c),
+    }.get(how, (A, b, c))
     return chunks
 
 

@@ -260,8 +260,11 @@ def test_threads_change_nothing(monkeypatch, rng):
     X, y = sums(rng, 40, 60), rng.standard_normal(40)
     found = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(_enumeration, "spread_chunks", lambda task, size, chunk, _, c=count:
-                            threads.spread_chunks(task, size, chunk, c))  # fmt: skip
+        monkeypatch.setattr(
+            _enumeration,
+            "spread_chunks",
+            lambda task, size, chunk, _, c=count: threads.spread_chunks(task, size, chunk, c),
+        )
         best = sl.best_subset(X, y, 3, intercept=True)
         found.append((best.support.tolist(), best.coef.tobytes(), best.lower_bound, best.nodes, best.moves))
     assert found[0] == found[1] == found[2]

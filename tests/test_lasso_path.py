@@ -341,8 +341,15 @@ def test_a_sparse_path_ends_at_a_knot(seed):
 
 
 def test_a_sparse_path_in_which_a_coefficient_vanishes_at_zero():
-    X = np.array([[1, 1, 0, 1, 1, 1, 0], [0, 0, 0, 1, 0, 1, 0], [0, 0, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0, 0],
-                  [1, 1, 0, 1, 1, 0, 1.0]])  # fmt: skip
+    X = np.array(
+        [
+            [1, 1, 0, 1, 1, 1, 0],
+            [0, 0, 0, 1, 0, 1, 0],
+            [0, 0, 0, 0, 1, 0, 1],
+            [1, 1, 0, 1, 0, 0, 0],
+            [1, 1, 0, 1, 1, 0, 1.0],
+        ]
+    )
     y = np.array([0, 2, 4, 1, 2.0])
     dense, sparse = (sl.lasso_path(data, y, positive=True) for data in (X, scipy.sparse.csc_array(X)))
     assert sparse.active == dense.active

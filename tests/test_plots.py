@@ -403,8 +403,13 @@ def test_labels_are_spread_as_little_as_possible(values):
     order = np.argsort(values, kind="stable")
     assert np.diff(placed[order]).min(initial=gap) >= gap - 1e-12
     bounds = [{"type": "ineq", "fun": lambda z, i=i: z[i + 1] - z[i] - gap} for i in range(len(values) - 1)]
-    best = minimize(lambda z: ((z - values[order]) ** 2).sum(), np.linspace(0, 0.9, len(values)),
-                    constraints=bounds, bounds=[(0, 1)] * len(values), tol=1e-14)  # fmt: skip
+    best = minimize(
+        lambda z: ((z - values[order]) ** 2).sum(),
+        np.linspace(0, 0.9, len(values)),
+        constraints=bounds,
+        bounds=[(0, 1)] * len(values),
+        tol=1e-14,
+    )
     np.testing.assert_allclose(placed[order], best.x, atol=1e-5)
 
 

@@ -182,9 +182,12 @@ def test_the_unimodal_bound_is_the_value_of_a_linear_program(B):
             for mode in x:
                 rising = np.diff(np.eye(B + 1), axis=0) * np.where(x[:-1] < mode, -1, 1)[:, None]
                 program = scipy.optimize.linprog(
-                    -1.0 * (x >= s), np.vstack([rising, x]), np.append(np.zeros(B), mean),
-                    np.ones((1, B + 1)), [1.0],
-                )  # fmt: skip
+                    -1.0 * (x >= s),
+                    np.vstack([rising, x]),
+                    np.append(np.zeros(B), mean),
+                    np.ones((1, B + 1)),
+                    [1.0],
+                )
                 assert program.success or mode >= 2 * mean  # the mean of a law is at least half its mode
                 best = max(best, -program.fun if program.success else 0.0)
             found = result(np.tile(np.arange(t), (B, 2, 1)), d)

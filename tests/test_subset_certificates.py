@@ -175,11 +175,24 @@ def larger(factor, ridge=0.0, n=110, d=60):
     D = factor * np.linalg.eigvalsh(G)[0] * size**2 + ridge
     w = np.linalg.solve(G + ridge * np.diag(size**-2), (A / size).T @ z) / size
     certificate = SubsetCertificate(
-        shape=(n, d), k=2, ridge=ridge, gap=0.0, intercept=True, forced=(), groups=None,
-        lower=np.full(d, -np.inf), upper=np.full(d, np.inf), support=(3, 20), at_lower=(), at_upper=(),
-        scale=scale, box=None, stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
-        vectors=(rounded(0, w, scale),), tree=(("in", 0, (3, 20)), ("value", (), ())),
-    )  # fmt: skip
+        shape=(n, d),
+        k=2,
+        ridge=ridge,
+        gap=0.0,
+        intercept=True,
+        forced=(),
+        groups=None,
+        lower=np.full(d, -np.inf),
+        upper=np.full(d, np.inf),
+        support=(3, 20),
+        at_lower=(),
+        at_upper=(),
+        scale=scale,
+        box=None,
+        stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
+        vectors=(rounded(0, w, scale),),
+        tree=(("in", 0, (3, 20)), ("value", (), ())),
+    )
     return certificate, X, y, weights
 
 

@@ -42,8 +42,12 @@ def given(data, X, y, at_problem):
     if data == "compressed":
         chunk = (X, y, at_problem.pop("sample_weight")) if "sample_weight" in at_problem else (X, y)
         return sl.compress([chunk], **at_problem), None
-    form = {"sparse": scipy.sparse.csc_array, "float32": np.float32, "operator": aslinearoperator,
-            "complex": turn}.get(data, np.asarray)  # fmt: skip
+    form = {
+        "sparse": scipy.sparse.csc_array,
+        "float32": np.float32,
+        "operator": aslinearoperator,
+        "complex": turn,
+    }.get(data, np.asarray)
     return form(X), y
 
 

@@ -221,13 +221,21 @@ NAMES = ("age", "bmi", "s$5")
 
 def attention(phases):
     return results.AttentionPath(
-        order=np.array([2, 1])[:phases], phase=np.array([1, 2])[:phases],
+        order=np.array([2, 1])[:phases],
+        phase=np.array([1, 2])[:phases],
         attention=np.array([[0.2, 0.2, 0.8], [0.1, 0.3, 1.0]])[:phases],
         margin=np.array([0.75, 2 / 3])[:phases],
-        loss=np.ones(phases), steps=np.ones(phases, int), penalty=np.zeros(phases), warm_up_steps=0,
-        total_steps=2, warm_up_loss=np.nan, parametrization="softmax", groups=np.arange(3),
-        status=Status.COMPLETED, names=NAMES,
-    )  # fmt: skip
+        loss=np.ones(phases),
+        steps=np.ones(phases, int),
+        penalty=np.zeros(phases),
+        warm_up_steps=0,
+        total_steps=2,
+        warm_up_loss=np.nan,
+        parametrization="softmax",
+        groups=np.arange(3),
+        status=Status.COMPLETED,
+        names=NAMES,
+    )
 
 
 def test_attention_is_over_the_mean_of_what_is_left():
@@ -243,11 +251,23 @@ def test_attention_is_over_the_mean_of_what_is_left():
 def lassonet(rows, validation):
     mask = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1]], bool)[:rows]
     return results.LassoNetPath(
-        lam=np.array([0.0, 1.0, 2.0])[:rows], objective=np.ones(rows), loss=np.arange(1.0, rows + 1),
-        validation_loss=np.full(rows, validation), n_selected=mask.sum(axis=1), mask=mask,
-        theta_norm=mask.astype(float), epochs=np.ones(rows, int), returns=np.zeros(rows, int),
-        excess=np.zeros(rows), states=(), M=10.0, k=1, groups=None, status=Status.COMPLETED, names=NAMES,
-    )  # fmt: skip
+        lam=np.array([0.0, 1.0, 2.0])[:rows],
+        objective=np.ones(rows),
+        loss=np.arange(1.0, rows + 1),
+        validation_loss=np.full(rows, validation),
+        n_selected=mask.sum(axis=1),
+        mask=mask,
+        theta_norm=mask.astype(float),
+        epochs=np.ones(rows, int),
+        returns=np.zeros(rows, int),
+        excess=np.zeros(rows),
+        states=(),
+        M=10.0,
+        k=1,
+        groups=None,
+        status=Status.COMPLETED,
+        names=NAMES,
+    )
 
 
 def test_a_path_of_lassonet_is_without_the_dense_network():
@@ -262,9 +282,15 @@ def test_a_path_of_lassonet_is_without_the_dense_network():
 def test_a_ranking_has_a_bar_for_each_feature_selected():
     def ranking(scores):
         return results.FeatureRanking(
-            support=np.array([2, 0]), scores=np.array(scores), picks=np.array([2, 0]), lam=np.full(2, np.nan),
-            method="random forest", status=Status.COMPLETED, n_features=3, names=NAMES,
-        )  # fmt: skip
+            support=np.array([2, 0]),
+            scores=np.array(scores),
+            picks=np.array([2, 0]),
+            lam=np.full(2, np.nan),
+            method="random forest",
+            status=Status.COMPLETED,
+            n_features=3,
+            names=NAMES,
+        )
 
     ax = plots.show(ranking([0.25, 0.1, 0.5]))
     assert [bar.get_width() for bar in ax.patches] == [0.5, 0.25]

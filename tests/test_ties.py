@@ -161,10 +161,13 @@ def test_float32_ties_are_those_of_the_data_before_weights_and_scales(options, s
         found += 1
         data = X.astype(np.float32)
         path = sl.omp(
-            scipy.sparse.csc_array(data) if sparse else data, y.astype(np.float32), 1,
+            scipy.sparse.csc_array(data) if sparse else data,
+            y.astype(np.float32),
+            1,
             sample_weight=w if "weights" in options else None,
-            standardize="standardize" in options, intercept="intercept" in options,
-        )  # fmt: skip
+            standardize="standardize" in options,
+            intercept="intercept" in options,
+        )
         assert path.support.dtype.kind == "i" and path.lam_star.dtype == np.float32  # noqa: PT018
         assert set(T) <= set(path.ties[0])
         assert path.support[0] == path.ties[0][0]

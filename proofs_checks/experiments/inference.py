@@ -103,12 +103,21 @@ def run(name: str, snr: str, start: int, stop: int) -> tuple[str, str, list[list
         inverse = np.linalg.pinv(X[:, S])
         error, target, genuine = np.linalg.norm(inverse, axis=1) * found.sigma, inverse @ mu, beta[S] != 0
         half = stats.norm.ppf((1 + found.level) / 2) * error
-        coefficients += np.column_stack([
-            rows + 1, found.p_value[rows], ~genuine & (true <= set(S.tolist())), genuine,
-            (low <= target) & (target <= high), (low <= beta[S]) & (beta[S] <= high),
-            np.abs(estimate - target) <= half, (estimate < low) | (high < estimate), (high - low) / half / 2,
-            2 * stats.norm.sf(np.abs(estimate) / error), np.full(len(S), i),
-        ]).tolist()  # fmt: skip
+        coefficients += np.column_stack(
+            [
+                rows + 1,
+                found.p_value[rows],
+                ~genuine & (true <= set(S.tolist())),
+                genuine,
+                (low <= target) & (target <= high),
+                (low <= beta[S]) & (beta[S] <= high),
+                np.abs(estimate - target) <= half,
+                (estimate < low) | (high < estimate),
+                (high - low) / half / 2,
+                2 * stats.norm.sf(np.abs(estimate) / error),
+                np.full(len(S), i),
+            ]
+        ).tolist()
     return name, snr, [steps, coefficients, stops]
 
 

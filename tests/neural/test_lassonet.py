@@ -217,9 +217,16 @@ def test_features_do_not_leave_together_soon_after_the_start(kind, growth, batch
     y = (y - y.mean()) / y.std() + X[:, 5] * X[:, 7] if kind == "squared" else (y > y.mean()).astype(int)
     epochs = 100 if batch_size is None else 50
     path = lassonet_path(
-        [20], X.astype("f"), y, loss=kind, growth=growth, batch_size=batch_size, epochs=(150, epochs),
-        patience=(50, 10), k=6,
-    )  # fmt: skip
+        [20],
+        X.astype("f"),
+        y,
+        loss=kind,
+        growth=growth,
+        batch_size=batch_size,
+        epochs=(150, epochs),
+        patience=(50, 10),
+        k=6,
+    )
     assert path.lam[np.argmax(path.n_selected < 12)] >= 2 * path.lam[1]
     assert growth > 1.1 or np.diff(path.n_selected).min() > -6
 

@@ -362,9 +362,14 @@ def _gains(piece: Piece, scale: Scale) -> Record:
     selected = time.process_time()
     X, y = torch.from_numpy(sets.X), torch.from_numpy(sets.y)
     candidates, gains, weights = gains_and_attention(
-        lambda: mlp(X.shape[1], (67,), sets.classes, dtype=X.dtype), X, y, S,
-        epochs=scale.epochs_of(EPOCHS), batch_size=BATCH, rng=piece.seed,
-    )  # fmt: skip
+        lambda: mlp(X.shape[1], (67,), sets.classes, dtype=X.dtype),
+        X,
+        y,
+        S,
+        epochs=scale.epochs_of(EPOCHS),
+        batch_size=BATCH,
+        rng=piece.seed,
+    )
     picks, notes = Picks(tuple(S), selected - begin), [f"{len(candidates)} candidates"]
     scores = {"Spearman": float(spearmanr(gains[0], weights[0]).statistic)}
     return make_record(piece, scores, picks, selected, len(sets.y), notes)
@@ -399,14 +404,25 @@ def gains_and_attention(
         with seeded(seed):
             network = make()
         candidates, values = marginal_gains(
-            network, X, y, selected,
-            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, rng=seed,
-        )  # fmt: skip
+            network,
+            X,
+            y,
+            selected,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            rng=seed,
+        )
         gain.append(values)
         method = SequentialAttention(
-            network, len(selected) + 1, n_features=X.shape[1], forced=list(selected), rng=seed, warm_up=0,
+            network,
+            len(selected) + 1,
+            n_features=X.shape[1],
+            forced=list(selected),
+            rng=seed,
+            warm_up=0,
             optimizer=lambda p: torch.optim.Adam(p, learning_rate),
-        )  # fmt: skip
+        )
         weight.append(method.fit(Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
     return candidates, np.array(gain), np.array(weight)
 

@@ -164,9 +164,15 @@ def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, 
         learning_rate=RATE, epochs=scale.epochs_of(REFIT), patience=PATIENCE, tol=0.99, backtrack=True
     )
     model = refit(
-        network, torch.from_numpy(X), target(given.train), list(support), loss=completion_loss,
-        validation=(torch.from_numpy(X), target(given.validation)), settings=settings, rng=seed,
-    )  # fmt: skip
+        network,
+        torch.from_numpy(X),
+        target(given.train),
+        list(support),
+        loss=completion_loss,
+        validation=(torch.from_numpy(X), target(given.validation)),
+        settings=settings,
+        rng=seed,
+    )
     with torch.no_grad():
         return np.asarray(model(torch.from_numpy(X[:, list(support)])).numpy())
 

@@ -100,9 +100,16 @@ def lassonet_order(
         epochs=protocol.path_epochs(len(sets.X), scale), patience=(10, None), tol=0.99, **protocol.LASSONET
     )
     path = lassonet_path(
-        (max(1, sets.X.shape[1] // 3),), sets.X, sets.y, loss="cross_entropy", M=M, k=smallest,
-        validation=(sets.X_val, sets.y_val), settings=settings, rng=seed,
-    )  # fmt: skip
+        (max(1, sets.X.shape[1] // 3),),
+        sets.X,
+        sets.y,
+        loss="cross_entropy",
+        M=M,
+        k=smallest,
+        validation=(sets.X_val, sets.y_val),
+        settings=settings,
+        rng=seed,
+    )
     return protocol.Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
 
 
