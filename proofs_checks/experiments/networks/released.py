@@ -60,32 +60,16 @@ class Settings:
         return self.learning_rate * float(self.decay_rate ** (step / self.decay_steps))
 
 
-# hyperparams_sa.py; the last two are ours
+# hyperparams_sa.py, by the fields of `Settings` in their order; the last two rows are ours
 SETTINGS = {
-    "mice": Settings(
-        epochs=337, epochs_fit=250, batch_size=16, learning_rate=1.0, decay_rate=0.63, decay_steps=0
-    ),
-    "mnist": Settings(
-        epochs=50, epochs_fit=50, batch_size=349, learning_rate=6e-3, decay_rate=0.37, decay_steps=330
-    ),
-    "fashion": Settings(
-        epochs=1000, epochs_fit=54, batch_size=391, learning_rate=0.4, decay_rate=0.84, decay_steps=0
-    ),
-    "isolet": Settings(
-        epochs=50, epochs_fit=80, batch_size=23, learning_rate=2e-5, decay_rate=0.95, decay_steps=500
-    ),
-    "coil20": Settings(
-        epochs=454, epochs_fit=166, batch_size=451, learning_rate=2e-3, decay_rate=0.52, decay_steps=242
-    ),
-    "activity": Settings(
-        epochs=624, epochs_fit=134, batch_size=183, learning_rate=1e-5, decay_rate=1.0, decay_steps=500
-    ),
-    "digits": Settings(
-        epochs=50, epochs_fit=50, batch_size=32, learning_rate=1e-3, decay_rate=1.0, decay_steps=500
-    ),
-    "breast_cancer": Settings(
-        epochs=50, epochs_fit=50, batch_size=16, learning_rate=1e-3, decay_rate=1.0, decay_steps=500
-    ),
+    "mice": Settings(337, 250, 16, 1.0, 0.63, 0),
+    "mnist": Settings(50, 50, 349, 6e-3, 0.37, 330),
+    "fashion": Settings(1000, 54, 391, 0.4, 0.84, 0),
+    "isolet": Settings(50, 80, 23, 2e-5, 0.95, 500),
+    "coil20": Settings(454, 166, 451, 2e-3, 0.52, 242),
+    "activity": Settings(624, 134, 183, 1e-5, 1.0, 500),
+    "digits": Settings(50, 50, 32, 1e-3, 1.0, 500),
+    "breast_cancer": Settings(50, 50, 16, 1e-3, 1.0, 500),
 }
 
 
