@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import pytest
@@ -114,6 +116,31 @@ def test_a_child_process_does_not_keep_the_turn(turns):
     finally:
         second.end()
         child.communicate(b"\n")
+
+
+@needs_locks
+def test_only_the_thread_that_has_begun_the_turn_ends_it(turns):
+    """Another thread, which needs the same kernel, would close a file for the second time."""
+    first, second = turns
+    first.begin()
+    other = threading.Thread(target=first.end)
+    other.start()
+    other.join()
+    assert seconds_to_begin(second) >= 0.5
+    second.end()
+    first.end()
+    assert seconds_to_begin(second) < 0.3
+    second.end()
+
+
+@needs_locks
+def test_threads_that_need_one_kernel_compile_it_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    for _ in range(10):
+        tripled = kernel()(triple)
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(tripled, [1.0] * 64)) == [3.0] * 64
+        shutil.rmtree(tmp_path)
 
 
 @needs_locks

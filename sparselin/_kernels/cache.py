@@ -26,6 +26,7 @@ import pickle
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -129,11 +130,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 class Turn:
     """The right of one process to compile a kernel, by a lock on a file; other processes wait for the result.
 
-    They wait for at most _LONGEST seconds. Where files cannot be locked, nobody waits.
+    They wait for at most _LONGEST seconds. Where files cannot be locked, nobody waits. Threads of a process
+    wait for each other by a lock of Numba; only the thread that has begun the turn ends it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, -1
+        self._path, self._file, self._thread = path, -1, 0
 
     def begin(self) -> None:
         """Wait for the turn of this process."""
@@ -141,6 +143,7 @@ class Turn:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._thread = threading.get_ident()
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
             until = time.monotonic() + _LONGEST
             while not self._lock() and time.monotonic() < until:
@@ -156,12 +159,12 @@ class Turn:
         return True
 
     def end(self) -> None:
-        """End the turn of this process, if it has it."""
-        if self._file >= 0:
+        """End the turn of this process, if this thread has begun it."""
+        if self._file >= 0 and self._thread == threading.get_ident():
+            file, self._file = self._file, -1
             with contextlib.suppress(OSError):
-                fcntl.flock(self._file, fcntl.LOCK_UN)  # a child of this process may keep the file open
-            os.close(self._file)
-            self._file = -1
+                fcntl.flock(file, fcntl.LOCK_UN)  # a child of this process may keep the file open
+            os.close(file)
 
 
 def _base_name(function: Callable[..., Any]) -> str:
