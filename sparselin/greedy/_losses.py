@@ -33,6 +33,7 @@ D·ρ/(1 − e^−ρ). If q ≤ ½, then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -320,62 +321,18 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
     lost, u, variance = loss.lost(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
     Q, R = A[:, :0], np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
+    refit = partial(Refit, coef=b, eta=eta, lost=lost, u=u, variance=variance, Q=Q, R=R)
     if not len(b):
-        return (
-            Refit(
-                coef=b,
-                eta=eta,
-                lost=lost,
-                u=u,
-                variance=variance,
-                Q=Q,
-                R=R,
-                decrement=0.0,
-                M=0.0,
-                eta_size=0.0,
-            ),
-            b,
-            0.0,
-        )
+        return refit(decrement=0.0, M=0.0, eta_size=0.0), b, 0.0
     if not (np.isfinite(R).all() and np.diag(R).all()):
-        return (
-            Refit(
-                coef=b,
-                eta=eta,
-                lost=lost,
-                u=u,
-                variance=variance,
-                Q=Q,
-                R=R,
-                decrement=math.inf,
-                M=math.inf,
-                eta_size=eta_size,
-            ),
-            b,
-            math.inf,
-        )
+        return refit(decrement=math.inf, M=math.inf, eta_size=eta_size), b, math.inf
     inverse = np.linalg.inv(R)
     half = inverse.T @ (A.T @ u)
     error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * lost))
     decrement = float(np.linalg.norm(half))
     whole = decrement + UNIT * (float(np.linalg.norm(error)) + eta_size)
     M = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))
-    return (
-        Refit(
-            coef=b,
-            eta=eta,
-            lost=lost,
-            u=u,
-            variance=variance,
-            Q=Q,
-            R=R,
-            decrement=whole,
-            M=M,
-            eta_size=eta_size,
-        ),
-        inverse @ half,
-        decrement,
-    )
+    return refit(decrement=whole, M=M, eta_size=eta_size), inverse @ half, decrement
 
 
 def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
