@@ -42,6 +42,7 @@ from .post_selection.knockoffs import knockoffs as knockoffs
 from .post_selection.leave_one_out import leave_one_out as leave_one_out
 from .post_selection.stability import stability_selection as stability_selection
 from .problem import Problem as Problem
+from .problem.data import Compressed as Compressed
 from .results import BatchSelection as BatchSelection
 from .results import BestSubset as BestSubset
 from .results import Bound as Bound
@@ -72,7 +73,6 @@ from .results import SwappedSubset as SwappedSubset
 from .results import TheoremCheck as TheoremCheck
 from .scale.compress import compress as compress
 from .scale.record import BadChunk as BadChunk
-from .scale.record import Compressed as Compressed
 from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search

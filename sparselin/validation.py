@@ -61,8 +61,8 @@ def check_design(X: Any, name: str = "X") -> Any:
         )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
-    if isinstance(X, np.ndarray):
-        X = X if X.flags.forc and X.flags.aligned else X.copy(order="C")
+    if isinstance(X, np.ndarray) and not (X.flags.forc and X.flags.aligned):
+        X = X.copy(order="C")
     return X
 
 
@@ -71,7 +71,8 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
     of : the word for a row in the error message.
     """
-    vector: FloatArray = to_numeric(to_array(v, name), name)
+    plain = type(v) is np.ndarray and v.dtype == dtype
+    vector: FloatArray = v if plain else to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = ""
         if vector.ndim == 2 and 1 in vector.shape:
@@ -94,7 +95,8 @@ def frame_names(X: Any) -> Names:
 
     Labels that are the positions 0, 1, …, d − 1 are no names. Raises TypeError if only some are strings.
     """
-    labels = frame_labels(X)
+    if not (labels := frame_labels(X)):
+        return None
     strings = [isinstance(label, str) for label in labels]
     if all(strings) or labels == tuple(range(len(labels))):
         return labels if any(strings) else None

@@ -1,12 +1,15 @@
 """The plan of the house, read from the code: imports run downwards, no circle, and a budget."""
 
 import ast
+import dataclasses
 import graphlib
 import re
 
 import pytest
 from house import FLOORS, MODULES, PROJECT, ROOMS, ROOT, files, imports, numbers, room, tree_of
 from layout import exceptions
+
+import sparselin
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
@@ -54,8 +57,24 @@ def test_only_errors_knows_the_precision(path):
     source = path.read_text(encoding="utf-8")
     if path.relative_to(ROOT).as_posix() != "problem/errors.py":
         assert not re.search(r"(?<!torch\.)\bfinfo\b|2(\.0)?\*\*-5[23]\b", source)
-    if path.parent.name == "problem":  # frozen: made from its fields, and never written to
-        assert not re.search(r"vars\(|object\.__(new|setattr)__|_is_gram", source)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "problem").glob("*.py")), ids=lambda path: path.name)
+def test_a_problem_is_built_from_its_parts(path):
+    """And never written to: no dictionary of fields, and no field without a type."""
+    source = path.read_text(encoding="utf-8")
+    assert not re.search(r"vars\(|__dict__|object\.__(new|setattr)__|_is_gram|dict\[str, Any\]", source)
+    for made in ast.walk(tree_of(path)):
+        if isinstance(made, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in made.decorator_list):
+            types = [ast.unparse(line.annotation) for line in made.body if isinstance(line, ast.AnnAssign)]
+            assert "Any" not in types, made.name
+
+
+def test_a_problem_has_five_parts():
+    names = ["design", "y", "sizes", "precision", "provenance"]
+    assert [field.name for field in dataclasses.fields(sparselin.Problem)] == names
+    problem = sparselin.Problem([[1.0, 2.0], [0.0, 1.0]], [1.0, 0.0])
+    assert sorted(vars(problem)) == sorted(names)
 
 
 def test_no_circle():

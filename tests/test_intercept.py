@@ -14,7 +14,7 @@ from refusals import refuses
 import sparselin as sl
 from sparselin import Problem
 from sparselin.linalg.elimination import centre
-from sparselin.problem.design import _missing, unit_variance
+from sparselin.problem.scales import _missing, unit_variance
 from sparselin.spectral import SmoothedDifferentialEntropy
 
 ENTROPY = SmoothedDifferentialEntropy(1.0)

@@ -638,7 +638,7 @@ def project_all(data, forced):
 @inner()
 def square_error(square, size, unit):
     """Return a bound on the rounding error of ‖r‖² = square, given the squared size s(y)² = size."""
-    if unit.power == 2:
+    if unit.of_squares:
         return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
     return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) * (unit.u * aim)
@@ -670,7 +670,7 @@ def measure(data, stack, t, inside):
         if not is_outside(data, basis, length * length, size, x):
             continue
         wide = math.sqrt(size) / length
-        off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
+        off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.of_squares else wide))
         for i in range(Z.shape[1]):
             Z[kept, i] /= length
         index[kept] = x

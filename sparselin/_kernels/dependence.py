@@ -13,15 +13,15 @@ class Unit(NamedTuple):
     """The rounding unit u of projected columns.
 
     Let x be a column that is projected off other columns T, with coefficients b, and let s(x)² = ‖x‖² + Σ_T
-    b_j²‖X_j‖². If power is 1, the error of the projected column is at most u·s(x). If power is 2, the error
-    of the squared length of the projected column is at most u·s(x)². This is the case for a problem that is
-    given by its Gram matrix. A sum of n products has an error of √n·u, relative to the lengths of the two
-    vectors that are multiplied.
+    b_j²‖X_j‖². The error of the projected column is at most u·s(x), unless `of_squares` is true. Then the
+    error of the squared length of the projected column is at most u·s(x)². This is the case for a problem
+    that is given by its Gram matrix. A sum of n products has an error of √n·u, relative to the lengths of the
+    two vectors that are multiplied.
     """
 
     u: float
     root: float  # √n
-    power: float
+    of_squares: bool
 
 
 class DependenceTest(NamedTuple):
@@ -37,9 +37,9 @@ class DependenceTest(NamedTuple):
 def span(unit):
     """Return a τ: a column x is outside a span if its squared distance to the span exceeds τ·s(x)².
 
-    τ is (2u)², or 2u if power is 2. `Unit` defines u, power and the size s(x).
+    τ is (2u)², or 2u if `of_squares` is true. `Unit` defines u, `of_squares` and the size s(x).
     """
-    return 2 * unit.u if unit.power == 2 else 4 * unit.u * unit.u
+    return 2 * unit.u if unit.of_squares else 4 * unit.u * unit.u
 
 
 @kernel()
@@ -57,7 +57,7 @@ def outside_span(exact, square, size, x, members, n, volume):
     bound = span(exact.unit) * size
     if square > bound:
         return 1
-    if exact.unit.power == 2:
+    if exact.unit.of_squares:
         return -1
     total = exact.volumes[x] + exact.fixed + volume
     for member in members:

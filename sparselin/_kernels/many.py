@@ -41,7 +41,7 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
     levels = Levels(
         correlation=levels.correlation,
         unit=levels.unit,
-        power=levels.power,
+        of_squares=levels.of_squares,
         y_norm=math.sqrt(dot(r, r)),
         dependent=levels.dependent,
         floor=-1.0,

@@ -153,8 +153,8 @@ def products(copy, x, z, start, stop):
 class Levels(NamedTuple):
     """The numbers that bound rounding errors, and the norm at which picks end.
 
-    correlation, unit, power : the error of ⟨X_j, r⟩ is at most (correlation + unit·κ^power)·‖X_j‖‖y‖, where
-        the condition number κ is that of `ThinQR.kappa`.
+    correlation, unit : the error of ⟨X_j, r⟩ is at most (correlation + unit·g)·‖X_j‖‖y‖, where g is κ, the
+        condition number of `ThinQR.kappa`, or κ² if `of_squares` is true (`ErrorModel.growth`).
     y_norm : ‖y‖.
     dependent : the number `unit` of `ThinQR`, which decides whether a column is dependent.
     floor : features stop being added once the norm of the residual is at most this.
@@ -162,7 +162,7 @@ class Levels(NamedTuple):
 
     correlation: float
     unit: float
-    power: int
+    of_squares: bool
     y_norm: float
     dependent: float
     floor: float
@@ -263,7 +263,7 @@ def _search(screen, z, chosen, squares, t, levels):
     for s in range(t):
         square += chosen.inverse[s]
     kappa = max(1.0, math.sqrt(square))
-    condition = kappa if levels.power == 1 else kappa * kappa
+    condition = kappa * kappa if levels.of_squares else kappa
     error = (levels.correlation + levels.unit * condition) * levels.y_norm
     spread = math.hypot(1.0, kappa)
     low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)

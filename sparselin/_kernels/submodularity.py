@@ -87,7 +87,7 @@ def _direction_error(square, size, unit):
     ρ is the length of z, and s the size of the column, to which the error of z is proportional.
     """
     ratio = size / square
-    return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
+    return unit.u * (ratio if unit.of_squares else math.sqrt(ratio))
 
 
 @inner()
@@ -98,7 +98,7 @@ def _error(square, size, rest, aim, unit):
     which the error of z is proportional.
     """
     ratio, n = size / square, unit.root * unit.root
-    if unit.power == 2:
+    if unit.of_squares:
         return 3 * unit.u * unit.u * (ratio * aim + rest * (ratio * ratio + n))
     return 3 * unit.u * unit.u * (rest * (4 * ratio + n) + aim)
 

@@ -6,6 +6,7 @@ float32 problem, for the columns that float32 leaves undecided.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -308,36 +309,50 @@ class Double:
         return qr
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class ConvertedColumns(DesignColumns):
-    """The columns of a float32 problem in float64, converted on demand."""
+    """The columns of a float32 problem in float64, converted on demand.
 
-    _root: FloatArray | None
-    _cached: FloatArray
-    _place: dict[int, int]
+    Attributes
+    ----------
+    root : (n,) √weight, by which the rows of X must still be multiplied, or None.
+    cached : index → column (n,), for the columns that are cached.
+    """
+
+    root: FloatArray | None = None
+    cached: dict[int, FloatArray] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: Problem) -> ConvertedColumns:
         """Return the columns of a problem in float64, with no column cached."""
-        design = cls(*problem.double_design)
-        design._root = problem.double_root
-        design.cache(np.zeros(0, np.intp))
-        return design
+        design = problem.double_design
+        return cls(
+            X=design.X,
+            ones=design.ones,
+            scale=design.scale,
+            names=problem.names,
+            labels=problem.labels,
+            root=problem.double_root,
+        )
 
     def cache(self, J: IndexArray) -> None:
         """Cache the columns J, and no others."""
-        self._place = {j: i for i, j in enumerate(J.tolist())}
-        self._cached = np.ascontiguousarray(self._convert(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
+        self.cached.clear()
+        if len(J):
+            rows = np.ascontiguousarray(self._convert(J).T)
+            self.cached.update(zip(J.tolist(), rows, strict=True))
 
     def block(self, J: IndexArray) -> Any:
         """Return X_J (n, |J|) in float64; it is sparse if X is sparse."""
-        if self._place and all(j in self._place for j in J.tolist()):
-            return self._cached[[self._place[j] for j in J.tolist()]].T
+        if self.cached and all(j in self.cached for j in J.tolist()):
+            rows = [self.cached[j] for j in J.tolist()]
+            return np.array(rows).reshape(len(rows), self.n).T
         return self._convert(J)
 
     def _convert(self, J: IndexArray) -> Any:
         inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
         X = rows_of_columns(raw, inner, 1).T if is_dense(raw) else raw.block(inner)
-        return self.complete(J, scale_rows(X.astype(np.float64), self._root))
+        return self.complete(J, scale_rows(X.astype(np.float64), self.root))
 
 
 class Lengths:

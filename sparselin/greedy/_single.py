@@ -198,11 +198,10 @@ class Screen:
 
 def levels_of(problem: Problem, dependent: float, floor: float) -> kernels.Levels:
     """Return the bounds on rounding errors for the kernels, with the `unit` of a `ThinQR` as `dependent`."""
-    rounding, power = problem.rounding(0.0), problem.errors.power
     return kernels.Levels(
-        correlation=rounding,
+        correlation=problem.rounding(0.0),
         unit=problem.unit,
-        power=power,
+        of_squares=problem.errors.of_squares,
         y_norm=problem.y_norm,
         dependent=dependent,
         floor=floor,
@@ -217,7 +216,9 @@ def certain_supports(
     One call of a kernel selects on all sets (b, m) in all threads, for a small dense problem in float64. With
     `by_length` it selects by OLS. Row i of the result (b, k) is −1 unless all features on set i are certain.
     """
-    p, (b, m), (X, ones, scale) = problem.d - problem.n_features, sets.shape, problem.design
+    p = problem.d - problem.n_features
+    b, m = sets.shape
+    X, ones, scale = problem.X, problem.design.ones, problem.design.scale
     supports = np.full((b, p + k), -1)  # with an intercept, p = 1 and the column of ones comes first
     small = m * problem.d <= SMALL and p + k <= m
     if not small or problem.dtype != np.float64 or not is_dense(problem):

@@ -34,7 +34,7 @@ from sparselin._kernels import refinement
 from sparselin.linalg.thin_qr import Balance, ThinQR, length_of, refine
 from sparselin.linalg.ties import CHUNK, ending, in_span, off_span
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS, ErrorModel
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status
 
 # The largest error of c at a knot, as a share of λ. If this were larger, rounding would decide the order in
@@ -42,17 +42,6 @@ from sparselin.results import FloatArray, IndexArray, Status
 # problem the error bounds grow with the squared condition number κ² of the columns, and would end the path
 # long before the errors matter. So they are capped, and do not end the path.
 _UNDECIDED = 1e-3
-
-
-def sign_error(errors: ErrorModel, kappa: float) -> float:
-    """Return the tolerance τ for the signs of the coefficients β_j.
-
-    If ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|), rounding may have given β_j the wrong sign. Because β has been
-    refined, τ is 64·eps. For a Gram problem, where refinement does not help, τ is 64·eps·κ², at most 1/1000,
-    where κ is the condition number of the columns.
-    """
-    unit = 8 * errors.unit
-    return min(1e-3, unit * kappa**2) if errors.power == 2 else unit
 
 
 class Lines(NamedTuple):
@@ -101,7 +90,7 @@ class Segment:
     def __init__(self, problem: Problem, S: IndexArray, positive: bool, qr: ThinQR | None) -> None:
         self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.problem = problem.in_double()
-        gram = self.problem.errors.power == 2
+        gram = self.problem.errors.of_squares
         self.cap, self.limit = (_UNDECIDED, math.inf) if gram else (math.inf, _UNDECIDED)
         if qr is None:
             self.qr = ThinQR(self.problem, S, unit=problem.length_unit, keep_columns=True)
@@ -190,13 +179,13 @@ class Segment:
         return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
-        """Return whether every active β_j(λ) has its sign s_j or is zero, to rounding (`sign_error`).
+        """Return whether every active β_j(λ) has its sign s_j or is zero, to rounding.
 
-        λ is `lam`, or by default the λ of the last knot.
+        The tolerance is `ErrorModel.sign_error`. λ is `lam`, or by default the λ of the last knot.
         """
         P, beta, _ = self._active_coef(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        tau = sign_error(self.problem.errors, self.qr.kappa)
+        tau = self.problem.errors.sign_error(self.qr.kappa)
         least = -tau * (self.problem.y_norm + float(np.abs(size).sum()))
         return bool(np.all(self.sign[P] * size >= least))
 

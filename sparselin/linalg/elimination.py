@@ -44,7 +44,7 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     if problem.n - qr.size < Z.shape[1]:
         complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
         Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
-    worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.errors.power
+    worst = double.errors.growth(float((size[outside] / length[outside]).max(initial=1.0)))
     return double.of_projections(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
 
 
@@ -64,7 +64,7 @@ def centre(problem: Problem) -> Problem:
     if problem.is_plain:
         return problem
     double = problem.in_double()
-    X, t, scale = double.design
+    t, scale = double.design.ones, double.design.scale
     removed, growth, y = np.arange(problem.n_features, problem.d), 1.0, double.y
     if t is None:
         X, removed = double.columns(np.arange(double.d)), problem.removed
@@ -94,7 +94,7 @@ def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[Fl
     if problem.origin is None:
         return coef, 0.0
     origin = problem.origin
-    _, ones, scale = origin.design
+    ones, scale = origin.design.ones, origin.design.scale
     coef = coef if scale is None else coef * scale[support]
     if ones is None:
         return coef, 0.0

@@ -70,7 +70,7 @@ class Gathered:
         """Append the columns J of a dense X to the M copied columns; return all copies as rows."""
         size = M + len(J)
         d = self.problem.d
-        rounded = self.problem.unrounded is not None
+        rounded = self.problem.has_unrounded
         if len(J) == d and self.problem.is_plain and not rounded and (J[1:] > J[:-1]).all():
             return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
@@ -252,7 +252,7 @@ def rows_of_columns(
     design: DesignColumns, J: IndexArray, count: int, out: FloatArray | None = None
 ) -> FloatArray:
     """Return a copy of X_Jᵀ (|J|, n) in C order, for a dense X, made in `count` threads."""
-    X = design.X
+    X: Any = design.X  # an array
     if out is None:
         out = np.empty((len(J), len(X)), X.dtype)
     if X.flags.c_contiguous and out.size > _BY_COLUMNS and np.all(X.shape[1] > J):
@@ -269,7 +269,8 @@ def gather(
 
     X must be dense, and J must not contain the column of ones.
     """
-    X, n = design.X, len(design.X)
+    X: Any = design.X  # an array
+    n = len(X)
     count = count if len(J) * n > _MIN_PARALLEL else 1
     if design.scale is not None:
         scale = (scale * design.scale[J]).astype(scale.dtype)

@@ -240,3 +240,13 @@ def precision(bits: int) -> Iterator[None]:
             yield
         finally:
             ctx.prec = before
+
+
+def divide(task: Callable[[int, int], object], size: int, flops: float) -> None:
+    """Call `spread` in as many threads as `flops` operations are worth, with BLAS limited to one thread."""
+    if flops < _MIN_LIMITED:  # `workers` would take longer than the task
+        if size:
+            task(0, size)
+        return
+    with workers(flops) as count:
+        spread(task, size, count)

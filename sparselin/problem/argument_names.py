@@ -50,7 +50,7 @@ def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Argument
 
     @functools.wraps(function)
     def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        if unknown := kwargs.keys() - ours:
+        if kwargs and (unknown := kwargs.keys() - ours):
             raise TypeError(_message(function, sorted(unknown), ours))
         return function(*args, **kwargs)
 

@@ -117,15 +117,15 @@ class ErrorModel:
     double_eps : the eps after a conversion of the data to float64. This is the eps of float64, because
         float32 data convert exactly. For a Gram matrix, and for an operator, whose products do not become
         more accurate, it is `eps`.
-    power : the exponent p with which errors grow: they are multiplied by κ^p, where κ bounds the condition
-        number of the selected columns X_S.
+    of_squares : whether eps bounds the errors of squared lengths, not of lengths. Then iterative refinement
+        does not make errors smaller.
     """
 
     n: int
     d: int
     eps: float
     double_eps: float
-    power: ClassVar[int] = 1
+    of_squares: ClassVar[bool] = False
 
     @property
     def unit(self) -> float:
@@ -150,14 +150,30 @@ class ErrorModel:
         """The error of the entries of XᵀX when computed in float64, relative to the largest entry."""
         return self.double_eps
 
+    def growth(self, kappa: float) -> float:
+        """Return κ, the factor by which dependence among columns multiplies errors.
+
+        κ = kappa bounds the condition number of the columns, scaled to length 1.
+        """
+        return kappa
+
+    def sign_error(self, kappa: float) -> float:
+        """Return the tolerance τ for the signs of the coefficients β_j of a refined solution, 64·eps.
+
+        If ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|), rounding may have given β_j the wrong sign.
+
+        kappa : a bound on the condition number of the columns, which matters only for a Gram problem.
+        """
+        return SAFETY * self.unit
+
     def rounding(self, kappa: float = 1.0) -> float:
         """Return a cheap bound on the error of ⟨X_i, P_S^⊥y⟩ relative to ‖X_i‖‖y‖.
 
-        The bound is `product_error` for κ^p, where κ = kappa bounds the condition number of the selected
-        columns X_S, and p is the field `power`. If this bound does not decide between columns, `linalg.ties`
-        uses the smaller `measured_error`.
+        The bound is `product_error` for growth(κ), where κ = kappa bounds the condition number of the
+        selected columns X_S. If this bound does not decide between columns, `linalg.ties` uses the smaller
+        `measured_error`.
         """
-        return product_error(self.n, self.eps, kappa**self.power)
+        return product_error(self.n, self.eps, self.growth(kappa))
 
     def length_error(self, kappa: float = 1.0) -> float:
         """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, which holds for every column X_i.
@@ -226,7 +242,7 @@ class GramErrors(ErrorModel):
     with X.
     """
 
-    power = 2
+    of_squares = True
 
     @property
     def length_unit(self) -> float:
@@ -237,6 +253,14 @@ class GramErrors(ErrorModel):
     def gram_eps(self) -> float:
         """The relative error of the factor of XᵀX, 64·d·eps."""
         return RANK * self.d * self.eps
+
+    def growth(self, kappa: float) -> float:
+        """Return κ², the factor by which dependence among columns multiplies errors."""
+        return kappa**2
+
+    def sign_error(self, kappa: float) -> float:
+        """Return the tolerance of `ErrorModel.sign_error` without refinement: 64·eps·κ², at most 1/1000."""
+        return min(1e-3, SAFETY * self.unit * kappa**2)
 
     def length_error(self, kappa: float = 1.0) -> float:
         """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for every column X_i.

@@ -3,58 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sparselin import validation
 from sparselin.problem.argument_names import suggest_names
+from sparselin.problem.data import Compressed, Precision, ProblemData, Provenance
 from sparselin.problem.design import (
     DesignColumns,
+    Matrix,
     Unrounded,
-    measure_fields,
-    scale_fields,
+    kind_of,
+    read_only,
+    scale_data,
     scale_rows,
-    unit_variance,
 )
-from sparselin.problem.errors import SAFETY, ErrorModel, GramErrors, eps_of
+from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
 from sparselin.problem.labels import align_columns, check_same_rows, check_square_labels
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
+from sparselin.problem.scales import unit_variance
+from sparselin.problem.sizes import Sizes, measure
 from sparselin.problem.support import refuse_complex
 from sparselin.results import FloatArray, IndexArray
-from sparselin.validation import Columns, Names
 
 
-class _Fields:
-    """The fields of a `Problem`. The docstring of `Problem` explains them."""
-
-    design: DesignColumns
-    X: Any
-    y: FloatArray
-    n: int
-    n_features: int
-    d: int
-    dtype: np.dtype[Any]
-    kind: str
-    errors: ErrorModel
-    column_norms: NDArray[Any]
-    y_norm: float
-    Xty: FloatArray
-    names: Names = None
-    labels: tuple[Any, ...] = ()
-    origin: Problem | None = None
-    removed: IndexArray
-    compressed: Any = None
-    is_multiplied: bool = False
-    unrounded: Unrounded | None = None
-    double: Problem | None = None
-
-
-class Problem(_Fields):
+class Problem(ProblemData):
     """A design X (n, d) and a response y (n,), which are validated once and cannot be changed.
 
     Parameters
@@ -97,33 +76,24 @@ class Problem(_Fields):
     afterwards, because its norms are stored. Without `standardize` the columns are not rescaled. If a theorem
     needs unit columns, pass unit columns.
 
-    Attributes
-    ----------
-    X, y, dtype : the data; X is contiguous in C or Fortran order, or a CSC array.
-    n, n_features : the shape of X.
-    design, d : the columns that methods see (X stands for them below), and their number. d is n_features,
-        plus one if there is an intercept, whose column of ones comes last.
-    names : the n_features names, or None.
-    origin, removed : the problem from which columns were eliminated to get this one, or None; and these
-        columns.
-    compressed : the record of the pass of `compress` over the data, or None.
-    kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
-        lengths of its columns have relative errors of eps. Methods do not branch on the kind; everything that
-        depends on the kind is a method of the problem.
-    is_multiplied : whether the data were rounded when they were multiplied by √weight, by scales, or by the
-        reflectors of `compress`.
-    unrounded : float32 data before their products with weights and scales were rounded, or None.
-    errors : the bounds on rounding errors, an `ErrorModel`.
-    labels : the labels of the columns of a frame, or the given names. They are for the arguments of the
-        caller only: a problem that is made from this one has none.
-    double : if this problem was projected from float32 data, the same problem projected in float64.
-    column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
-    Xty : Xᵀy (d,).
+    A problem is a value of five parts, and a variant of it is a new value of parts:
+
+    design : the columns that methods see, their names and labels (`DesignColumns`).
+    y : the response, of the dtype of X.
+    sizes : the lengths ‖X_j‖ and ‖y‖, and Xᵀy (`Sizes`).
+    precision : the error bounds, and more exact data if there are any (`Precision`).
+    provenance : the kind of the data, and the problem from which they were made (`Provenance`).
+
+    The attributes of the parts are attributes of the problem. n and n_features are the shape of X. d is
+    n_features, plus one if there is an intercept, whose column of ones comes last. Below, X stands for all d
+    columns.
 
     >>> problem = Problem([[3.0, 0.0], [4.0, 1.0]], [1.0, 2.0])
     >>> problem.correlate(problem.y), problem.column_norms
     (array([11.,  2.]), array([5., 1.]))
     """
+
+    origin: Problem | None
 
     @suggest_names
     def __init__(
@@ -140,37 +110,47 @@ class Problem(_Fields):
         refuse_complex(X=X, y=y)
         intercept = validation.check_flag(intercept, "intercept")
         standardize = validation.check_flag(standardize, "standardize")
-        found = validation.frame_names(X) if names is None else None
         labels = validation.frame_labels(X)
+        found = validation.frame_names(X) if names is None else None
         check_same_rows(X, y, "y")
-        check_same_rows(X, sample_weight, "sample_weight")
+        if sample_weight is not None:
+            check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
-        if not isinstance(X, Operator):  # complex data arrive as an Operator
-            norms = align_columns(column_norms, (), X.shape[1], "column_norms") if is_operator(X) else None
-            X = Operator(X, norms) if is_operator(X) else validation.check_design(X)
+        if is_operator(X):
+            X = Operator(X, align_columns(column_norms, (), X.shape[1], "column_norms"))
+        elif not isinstance(X, Operator):  # complex data arrive as an Operator
+            X = validation.check_design(X)
         y = validation.check_vector(y, "y", X.shape[0], X.dtype)
-        if names is None:
-            names = found
-        else:
-            names = align_columns(names, labels, X.shape[1], "names")
-            names = labels = validation.check_names(names, X.shape[1])
+        if names is not None:
+            found = validation.check_names(align_columns(names, labels, X.shape[1], "names"), X.shape[1])
+            labels = found
         root = None
         if sample_weight is not None:
             root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        fields = scale_fields(X, y, root, intercept, standardize, names=names)
-        self.__dict__.update(fields, labels=labels)
+        design, y, unrounded = scale_data(X, y, root, intercept, standardize, found, labels)
+        super().__init__(
+            design=design,
+            y=y,
+            sizes=measure(design, y),
+            precision=_exact(design, root is not None or standardize, unrounded),
+            provenance=_provenance_of(kind_of(X)),
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Problem cannot be changed. Make a new one with another {name}")
 
     @classmethod
-    def _of(cls, **fields: Any) -> Problem:
-        """Make a problem with these fields, without any check."""
+    def _of(
+        cls, design: DesignColumns, y: FloatArray, sizes: Sizes, precision: Precision, provenance: Provenance
+    ) -> Problem:
+        """Make the problem of these parts, without any check."""
         problem = cls.__new__(cls)
-        problem.__dict__.update(fields)
+        ProblemData.__init__(
+            problem, design=design, y=y, sizes=sizes, precision=precision, provenance=provenance
+        )
         return problem
 
     @classmethod
@@ -207,210 +187,66 @@ class Problem(_Fields):
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         R, z, error = root_of_gram(gram, b, square)
         eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
-        errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
         names = validation.frame_names(G)
         names = None if names is None else validation.check_names(names, len(gram))
-        fields = measure_fields(DesignColumns(R), z, names)
-        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=labels)
+        design, y = DesignColumns(read_only(R), names=names, labels=labels), read_only(z)
+        return cls._of(
+            design=design,
+            y=y,
+            sizes=measure(design, y),
+            precision=Precision(GramErrors(R.shape[0], R.shape[1], eps, eps)),
+            provenance=Provenance("gram"),
+        )
 
     @classmethod
     def from_factor(
-        cls, design: DesignColumns, y: FloatArray, growth: float, names: Names = None, record: Any = None
+        cls, design: DesignColumns, y: FloatArray, growth: float, record: Compressed | None = None
     ) -> Problem:
         """Make the problem of the triangular factor that `compress` computes from the rows of the data.
 
-        design : the columns of the factor, with the transformed column of ones if there is an intercept, and
-            the scales if the columns are standardized.
+        design : the columns of the factor and their names, with the transformed column of ones if there is an
+            intercept, and the scales if the columns are standardized.
         y : the transformed response.
         growth : the factor is exact for data whose columns differ from the given columns by growth·eps of
             their lengths. So `growth` multiplies eps, and the error bounds of lengths and correlations.
         record : the record of the pass of `compress` over the data.
         """
-        fields = measure_fields(design, y, names)
-        fields["errors"] = fields["errors"].grow(growth)
-        return cls._of(**fields, compressed=record, is_multiplied=True)
-
-    @property
-    def eps(self) -> float:
-        """The relative error of the data, in the length of a column or of y.
-
-        It is the eps of `dtype`, or larger if the data were projected or compressed.
-        """
-        return self.errors.eps
-
-    @property
-    def unit(self) -> float:
-        """The unit u = 8·eps of error bounds, see `ErrorModel.unit`."""
-        return self.errors.unit
-
-    @property
-    def length_unit(self) -> float:
-        """The unit of error bounds on lengths, see `ErrorModel.length_unit`."""
-        return self.errors.length_unit
-
-    def rounding(self, kappa: float = 1.0) -> float:
-        """Return a bound on the rounding error of ⟨X_i, P_S^⊥y⟩, relative to ‖X_i‖‖y‖.
-
-        kappa : a bound on the condition number of X_S with unit columns. See `ErrorModel.rounding`.
-        """
-        return self.errors.rounding(kappa)
-
-    def correlation_error(self, kappa: float = 1.0) -> FloatArray:
-        """Return rounding·‖X_i‖·‖y‖ (d,), the bounds on the rounding errors of the ⟨X_i, P_S^⊥y⟩."""
-        return self.errors.rounding(kappa) * self.column_norms * self.y_norm
-
-    def __repr__(self) -> str:
-        return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
-
-    def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
-        """Convert distinct columns, given by index or by name, to indices in the same order.
-
-        columns : a sequence of indices, names or both. A single index or name raises TypeError.
-        argument : the name of the caller's argument, for error messages.
-        names : the names of the columns, by default those of the problem.
-
-        Raises ValueError for an unknown or repeated column.
-        """
-        return validation.check_indices(columns, self.n_features, argument, names or self.names, self.labels)
-
-    def align(self, values: Any, argument: str) -> Any:
-        """Return an argument with one entry for each column in the order of X; see `align_columns`."""
-        return align_columns(values, self.labels or self.names or (), self.n_features, argument)
-
-    def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
-        """Check that 1 ≤ k ≤ n_features with at most k forced features. Return k and the forced indices."""
-        return validation.check_budget(k, forced, self.n_features, self.names, self.labels)
-
-    def with_ones(self, columns: IndexArray) -> IndexArray:
-        """Put the index of the column of ones, if there is an intercept, before the given indices."""
-        return np.concatenate([np.arange(self.n_features, self.d), columns])
-
-    def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
-        """Return the indices of the columns without penalty: the ones, if any, and those in `forced`.
-
-        alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
-        """
-        if alias is None:
-            return self.with_ones(self.indices(forced, "forced"))
-        if len(self.indices(forced, "forced")):
-            raise ValueError("unpenalized is another name for forced. Pass only one of them")
-        return self.with_ones(self.indices(alias, "unpenalized"))
-
-    def in_units_of_data(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Convert coefficients (..., d) of the columns to the units of X.
-
-        Returns the coefficients (..., n_features) of X and the intercepts (...).
-        """
-        m, scale = self.n_features, self.design.scale
-        inner = coef[..., :m] if scale is None else coef[..., :m] * scale
-        return inner, coef[..., m] if self.d > m else np.zeros(coef.shape[:-1], coef.dtype)
-
-    def correlate(self, r: FloatArray) -> FloatArray:
-        """Return Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
-        return self.design.correlate(r)
-
-    def columns(self, J: ArrayLike) -> FloatArray:
-        """Return X_J (n, |J|), dense and contiguous by column. Raises MemoryError if it is too large."""
-        return self._dense(np.asarray(J, np.intp), self.block)
-
-    def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
-        if not isinstance(self.X, np.ndarray):
-            words = "columns of an operator" if self.kind == "operator" else "a dense copy of a sparse matrix"
-            check_memory((self.n, len(J)), self.dtype, f"X ({words} here)")
-        block = gather(J)
-        return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
-
-    def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """Return X_J (n, |J|), or by default X, in float64 without rounding errors of the data.
-
-        Returns None if only rounded data exist: a factor (Gram or compressed problem), or projected columns.
-        """
-        if self.kind == "gram" or self.is_rounded:
-            return None
-        whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
-        if whole and self.unrounded is None:
-            return np.asarray(self.X, np.float64)
-        return self._dense(np.arange(self.d) if J is None else np.asarray(J, np.intp), self.double_block)
-
-    def block(self, J: IndexArray) -> Any:
-        """Return X_J (n, |J|), sparse if X is sparse."""
-        return self.design.block(J)
-
-    def double_block(self, J: IndexArray) -> Any:
-        """Return X_J (n, |J|), sparse if X is sparse, with weights and scales applied in float64."""
-        if self.double is not None:
-            return self.double.block(J)
-        design, inner = self.double_design, J[self.n_features > J]
-        X = design.X[:, inner].astype(np.float64, copy=False)
-        return design.complete(J, scale_rows(X, self.double_root))
-
-    @property
-    def double_design(self) -> DesignColumns:
-        """The design whose column of ones and scales are in float64; its X has the dtype that was given.
-
-        Unless `double_root` is None, the rows of its X must still be multiplied by `double_root`.
-        """
-        X, ones, scale = self.design
-        given = self.unrounded
-        if given is not None:
-            return DesignColumns(given.X, None if ones is None else given.ones(), given.scale)
-        return DesignColumns(X, None if ones is None else ones.astype(np.float64), scale)
-
-    @property
-    def double_root(self) -> FloatArray | None:
-        """√weight (n,) in float64 if the rows of `double_design.X` still need this factor, or None."""
-        return None if self.unrounded is None else self.unrounded.root
-
-    @property
-    def double_y(self) -> FloatArray:
-        """The response y (n,) in float64, multiplied by √weight in float64."""
-        given = self.unrounded
-        if self.double is not None:
-            return self.double.y
-        return self.y.astype(np.float64, copy=False) if given is None else given.response()
-
-    def gram_columns(self, J: ArrayLike) -> FloatArray:
-        """Return XᵀX_J (d, |J|), the columns J of the Gram matrix."""
-        return self.correlate(self.columns(J))
-
-    def predict(self, coef: FloatArray) -> FloatArray:
-        """Return the fitted values X @ coef (n,) for coef (d,)."""
-        return self.design.predict(coef)
-
-    @property
-    def has_columns(self) -> bool:
-        """True if the columns of X are stored; False for an operator, where each column costs a product."""
-        return not isinstance(self.X, Operator)
-
-    @property
-    def is_plain(self) -> bool:
-        """True if the columns are those of X: there is no intercept, and they are not standardized."""
-        return self.design.ones is None and self.design.scale is None
-
-    @property
-    def is_rounded(self) -> bool:
-        """True if X and y carry rounding errors, because they were projected or compressed."""
-        return self.origin is not None or self.compressed is not None
+        design, y = dataclasses.replace(design, X=read_only(design.X)), read_only(y)
+        return cls._of(
+            design=design,
+            y=y,
+            sizes=measure(design, y),
+            precision=Precision(_exact(design).errors.grow(growth), is_multiplied=True),
+            provenance=Provenance(kind_of(design.X), compressed=record),
+        )
 
     def in_double(self) -> Problem:
         """Return this problem with its data in float64; its eps is `errors.double_eps`."""
         if self.dtype == np.float64:
             return self
-        if self.double is not None:
-            return self.double
-        X, ones, scale = self.double_design
-        design = DesignColumns(scale_rows(X.astype(np.float64), self.double_root), ones, scale)
+        if isinstance(self.precision.better, Problem):
+            return self.precision.better
+        given = self.double_design
+        X = scale_rows(given.X.astype(np.float64), self.double_root)
+        design = dataclasses.replace(given, X=X)
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
     def without_scales(self) -> Problem:
         """Return this problem in float64, with columns that are not standardized."""
         double = self.in_double()
-        design = double.design._replace(scale=None)
-        return double if double.design.scale is None else double._with(design, double.y, origin=double.origin)
+        if double.design.scale is None:
+            return double
+        return double._with(dataclasses.replace(double.design, scale=None), double.y, origin=double.origin)
 
-    def with_labels(self, labels: tuple[Any, ...]) -> Problem:
+    def with_labels(self, labels: tuple[Hashable, ...]) -> Problem:
         """Return this problem with the labels of the columns of a frame."""
-        return self._of(**self.__dict__ | {"labels": labels})
+        return self._of(
+            design=dataclasses.replace(self.design, labels=labels),
+            y=self.y,
+            sizes=self.sizes,
+            precision=self.precision,
+            provenance=self.provenance,
+        )
 
     def by_position(self) -> Problem:
         """Return this problem without labels, for calls with positions, which no caller meant as labels."""
@@ -422,9 +258,18 @@ class Problem(_Fields):
 
     def with_design(self, design: DesignColumns) -> Problem:
         """Return this problem in float64 with a design whose columns become float64 only when needed."""
-        norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
-        fields = {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
-        return self._of(**self.__dict__ | fields | {"unrounded": None})
+        better = self.precision.better
+        return self._of(
+            design=design,
+            y=self.double_y,
+            sizes=dataclasses.replace(self.sizes, column_norms=self.column_norms.astype(np.float64)),
+            precision=Precision(
+                errors=self.errors.in_double(),
+                is_multiplied=self.is_multiplied,
+                better=better if isinstance(better, Problem) else None,
+            ),
+            provenance=self.provenance,
+        )
 
     def with_response(self, y: FloatArray) -> Problem:
         """Return the problem of the same columns and another response y (n,), multiplied by √weight."""
@@ -432,7 +277,7 @@ class Problem(_Fields):
 
     def of_columns(self, J: IndexArray) -> Problem:
         """Return the problem of the columns J and y, in float64 if weights or scales rounded the columns."""
-        if self.unrounded is not None:
+        if self.has_unrounded:
             return self.in_double().of_columns(J)
         origin, removed = self.origin, self.removed
         if origin is not None:
@@ -451,27 +296,32 @@ class Problem(_Fields):
         if self.kind == "gram" or self.compressed is not None:
             which = "Gram" if self.kind == "gram" else "compressed"
             raise TypeError(f"rows of X are needed, and a {which} problem does not have them. Pass X and y")
-        if self.unrounded is not None:
-            X, y, root, scale = self.unrounded
-            root = None if root is None else root[rows]
-            standardize = scale is not None and (root is None or bool(root.any()))
-            fields = scale_fields(
-                X[rows], y[rows], root, self.design.ones is not None, standardize, self.names
-            )
-            return self._of(**fields | {"removed": self.removed})
-        X, ones, scale = self.design
-        X, ones = X[rows], None if ones is None else ones[rows]
+        design, given = self.design, self.precision.better
+        if isinstance(given, Unrounded):
+            root = None if given.root is None else given.root[rows]
+            return self._of_rounded_rows(given.X[rows], given.y[rows], root, given.scale is not None)
+        X = self.X[rows]
+        ones = None if design.ones is None else design.ones[rows]
         t = np.ones(len(rows)) if ones is None else ones.astype(np.float64)
+        scale = design.scale
         if scale is not None and t.any():
             scale = unit_variance(X, t, ones is not None).astype(self.dtype)
         return self._with(DesignColumns(X, ones, scale), self.y[rows])
 
-    def weighted_rows(self) -> IndexArray:
-        """Return the rows with a positive weight. Other rows are zero in y, X and the column of ones."""
-        used = self.y != 0 if self.design.ones is None else self.design.ones != 0
-        zero = np.flatnonzero(~used)
-        used[zero] = np.asarray(abs(self.X[zero]).sum(axis=1)).ravel() > 0
-        return np.flatnonzero(used)
+    def _of_rounded_rows(
+        self, X: Matrix, y: FloatArray, root: FloatArray | None, standardize: bool
+    ) -> Problem:
+        """Return the problem of rows of the float32 data before their products were rounded."""
+        standardize = standardize and (root is None or bool(root.any()))
+        with_intercept = self.design.ones is not None
+        design, y, unrounded = scale_data(X, y, root, with_intercept, standardize, self.names, ())
+        return self._of(
+            design=design,
+            y=y,
+            sizes=measure(design, y),
+            precision=_exact(design, root is not None or standardize, unrounded),
+            provenance=Provenance(kind_of(X), removed=self.removed),
+        )
 
     def of_projections(
         self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None
@@ -482,16 +332,49 @@ class Problem(_Fields):
         double : the same problem in float64, projected before it is rounded to float32.
         """
         errors = self.errors.grow(growth)
-        return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, double=double)
+        return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, better=double)
 
-    def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
-        """Make a problem of `design` and y with the other fields of this problem.
+    def _with(
+        self,
+        design: DesignColumns,
+        y: FloatArray,
+        *,
+        origin: Problem | None = None,
+        removed: IndexArray | None = None,
+        errors: ErrorModel | None = None,
+        better: Problem | None = None,
+    ) -> Problem:
+        """Make the problem of `design` and y, whose other parts are those of this problem, or are given."""
+        names = self.names if design.n_features == self.n_features else None
+        design = dataclasses.replace(design, X=read_only(design.X), names=names, labels=())
+        y = read_only(y)
+        errors = dataclasses.replace(errors or self.errors, n=len(y), d=design.d)
+        removed = self.removed if removed is None else removed
+        return self._of(
+            design=design,
+            y=y,
+            sizes=measure(design, y),
+            precision=Precision(errors=errors, is_multiplied=self.is_multiplied, better=better),
+            provenance=dataclasses.replace(self.provenance, origin=origin, removed=removed),
+        )
 
-        changes : fields that replace those of this problem. `origin` is None unless it is among them.
-        """
-        names = self.names if design.X.shape[1] == self.n_features else None
-        kept = ("kind", "errors", "removed", "compressed", "is_multiplied")
-        known = {name: getattr(self, name) for name in kept}
-        fields = measure_fields(design, y, names) | known | changes
-        errors = dataclasses.replace(fields["errors"], n=len(y), d=design.d)
-        return self._of(**fields | {"errors": errors})
+
+def _exact(design: DesignColumns, is_multiplied: bool = False, better: Unrounded | None = None) -> Precision:
+    """Return the precision of data that are exact up to rounding to the eps of their dtype."""
+    n, m = design.X.shape
+    by_products = kind_of(design.X) == "operator"
+    errors = _exact_errors(n, m + (design.ones is not None), eps_of(design.dtype), by_products)
+    return Precision(errors, is_multiplied, better)
+
+
+# Values that cannot be changed, and so are made once: this saves a tenth of the time of a small `Problem`.
+
+
+@functools.lru_cache(maxsize=64)
+def _exact_errors(n: int, d: int, eps: float, by_products: bool) -> ErrorModel:
+    return ErrorModel(n, d, eps, eps if by_products else EPS)
+
+
+@functools.cache
+def _provenance_of(kind: str) -> Provenance:
+    return Provenance(kind)

@@ -118,7 +118,7 @@ def is_complex(value: Any) -> bool:
 def refuse_complex(**data: Any) -> None:
     """Raise TypeError if an argument is complex. The message names the functions that take complex data."""
     for name, value in data.items():
-        if is_complex(value):
+        if not (type(value) is np.ndarray and value.dtype.kind == "f") and is_complex(value):
             raise TypeError(
                 f"{name} must hold real numbers (float32, float64, integers or booleans); "
                 f"got dtype {np.asarray(value).dtype if isinstance(value, (list, tuple)) else value.dtype}. "

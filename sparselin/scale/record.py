@@ -13,65 +13,15 @@ from typing import Any
 import numpy as np
 
 from sparselin.problem import Problem
-from sparselin.problem.design import DesignColumns, unit_variance
+from sparselin.problem.data import Compressed
+from sparselin.problem.design import DesignColumns
 from sparselin.problem.errors import EPS
-from sparselin.results import FloatArray, SelectionPath
+from sparselin.problem.scales import unit_variance
+from sparselin.results import FloatArray
 from sparselin.scale import factor
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial
 from sparselin.validation import Names
-
-
-@dataclasses.dataclass(frozen=True)
-class Compressed:
-    """The record of a pass by `compress`, which `Problem.compressed` holds.
-
-    Attributes
-    ----------
-    rows, weight : the number of rows in the factor, those of weight 0 left out, and the sum of their weights.
-    chunks, skipped : the number of chunks, and (number, reason) of each chunk left out by on_bad="skip".
-    eps : the columnwise backward error. The factor is exact for data whose columns differ from the given ones
-        by at most about eps of their lengths. Let N be the largest number of blocks, of at most p = 1024
-        rows, that were added one after the other to one factor, and L the depth of the tree that merged
-        factors (`sparselin.scale.factor`). For d features eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256).
-        This formula assumes rounding errors that are independent and of mean zero, except for a small drift.
-        The problem multiplies eps by 8 in its error bounds.
-    worst_eps : the bound in the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
-    levels : the levels of each category in the order of their first appearance; the features are named
-        "category=level".
-    held_out : the `Problem` of the rows held out, or None.
-    """
-
-    rows: int
-    weight: float
-    chunks: int
-    skipped: tuple[tuple[int, str], ...]
-    eps: float
-    worst_eps: float
-    levels: dict[str, tuple[Any, ...]]
-    held_out: Problem | None
-
-    def held_out_r2(self, path: SelectionPath) -> FloatArray:
-        """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out.
-
-        Let Z and z be X and y on these rows, z̄ the mean of z, and β the coefficients on the first features.
-        Then R² = 1 − ‖z − Zβ‖²/‖z − z̄‖², or without an intercept R² = 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError
-        if no rows were held out, or if z is constant (zero, without an intercept).
-        """
-        held = self.held_out
-        if held is None:
-            raise ValueError("no rows were held out: compress(..., held_out=10) holds out every tenth row")
-        t, z = held.design.ones, held.y
-        centred = z if t is None else z - t * (t @ z) / (t @ t)
-        total = float(centred @ centred)
-        if total <= (held.unit * held.y_norm) ** 2:
-            raise ValueError("y is constant on the rows held out, so R² is not defined: hold out more rows")
-        X, errors = held.X[:, path.support], []
-        for k in range(len(path) + 1):
-            r = z - X[:, :k] @ path.coef_at(k)
-            r = r if t is None else r - t * path.intercept_at(k)
-            errors.append(float(r @ r))
-        return np.asarray(1 - np.array(errors) / total)
 
 
 class BadChunk(ValueError):
@@ -148,7 +98,8 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
             t = np.zeros(len(X)) if ones is None else ones
             t[0] = math.sqrt(weight) if ones is None else t[0]
             scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
-        return Problem.from_factor(DesignColumns(X, ones, scale), R[:, -1].copy(), growth, names, record)
+        design = DesignColumns(X, ones, scale, names)
+        return Problem.from_factor(design, R[:, -1].copy(), growth, record)
 
     if partial.held is not None and partial.held_rows:
         held = problem(partial.held, dataclasses.replace(record, rows=partial.held_rows), 0.0)

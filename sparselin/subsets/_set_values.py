@@ -94,9 +94,7 @@ class SetValues:
         self.low, self.high = low, high
         self.y = np.ldexp(problem.y, -lift)
         self.half = float(self.y @ self.y) / 2
-        self.unit = Unit(
-            SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power)
-        )
+        self.unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
         self._factor: FloatArray | None = None
 
     def _columns(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:

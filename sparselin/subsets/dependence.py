@@ -30,7 +30,7 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     and is in every span. Scales of standardized columns are left out, because after rounding the scales of
     multiples would differ.
     """
-    unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
+    unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
     given, origin = problem.origin is not None, problem.origin or problem
     X = origin.without_scales().exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:

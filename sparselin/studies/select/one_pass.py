@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, TaskProgressColumn, TextCol
 from rich.progress import Progress as Bar
 
 from sparselin.problem import Problem
+from sparselin.problem.data import Compressed, ProblemData
 from sparselin.problem.memory import available
 from sparselin.results import Status
 from sparselin.results.display import join_words, plural
@@ -177,22 +178,29 @@ def _compress(console: Console, request: OnePassRequest) -> Problem:
         )
 
 
+def _record(problem: ProblemData | None) -> Compressed:
+    """Return the record of the pass that made a problem."""
+    assert problem is not None
+    assert problem.compressed is not None
+    return problem.compressed
+
+
 def _held_out_r2(problem: Problem, selected: Selected) -> list[float]:
     """Return R² of the first 0, …, t features on the held-out rows; [] if no rows are held out.
 
     The entries are NaN if R² is not defined, because y is constant on these rows.
     """
-    if problem.compressed.held_out is None:
+    if _record(problem).held_out is None:
         return []
     try:
-        return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
+        return [float(v) for v in np.asarray(_record(problem).held_out_r2(selected.path))]
     except ValueError:  # y is constant there, or without an intercept zero
         return [math.nan] * (len(selected.path) + 1)
 
 
 def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[float]) -> list[str]:
     """Return sentences about the file, the method, skipped chunks and R² on the held-out rows."""
-    record = problem.compressed
+    record = _record(problem)
     lines = [
         f"{request.path.name}: {record.rows:,} row{'s' * (record.rows != 1)} in "
         f"{plural(record.chunks, 'chunk')}, {plural(problem.n_features, 'feature')}; target: "
@@ -205,7 +213,7 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
         lines.append(f"Columns left out, because they hold lists or records: {join_words(request.nested)}.")
     lines += [f"Caution: chunk {number} was skipped, because it {why}." for number, why in record.skipped]
     if r2:
-        held = record.held_out.compressed.rows
+        held = _record(record.held_out).rows
         rows = "the held-out row" if held == 1 else f"the {held:,} held-out rows"
         if math.isnan(r2[-1]):
             constant = "constant" if request.intercept else "zero"
@@ -229,7 +237,7 @@ def _rows(selected: Selected, held_out_r2: list[float]) -> list[list[Any]]:
 
 def _data(request: OnePassRequest, problem: Problem) -> dict[str, Any]:
     """Return the part of results.json about the data: the options, and what the pass found."""
-    record = problem.compressed
+    record = _record(problem)
     return {
         **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
         "rows": record.rows,
