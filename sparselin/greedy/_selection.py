@@ -322,6 +322,11 @@ class ConvertedColumns(DesignColumns):
     root: FloatArray | None = None
     cached: dict[int, FloatArray] = dataclasses.field(default_factory=dict)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the columns as they are returned: float64."""
+        return np.dtype(np.float64)
+
     @classmethod
     def of(cls, problem: Problem) -> ConvertedColumns:
         """Return the columns of a problem in float64, with no column cached."""

@@ -234,8 +234,8 @@ def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]
     square, left = float(data.y @ data.y), float(r @ r)
     if J.undecided:
         return max(0.0, square - left), 1.0
-    u, root, power = data.exact.unit
-    if power == 2:
+    u, root, of_squares = data.exact.unit
+    if of_squares:
         error = u * float(size)
     else:
         y_size = math.sqrt(size)
@@ -357,9 +357,9 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
     unit, size = _project(J, data.X[:, places] / norms)
     r, y_square = _project(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
-    u, root, power = data.exact.unit
+    u, root, of_squares = data.exact.unit
     length, s, y_size = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(y_square)
-    if power == 2:
+    if of_squares:
         error_unit, error_c = math.sqrt(u) * s / rho, u * (s * y_size + rho * root * length)
         error_gain = u * (s * y_size / rho + length * (size / rho**2 + root))
     else:

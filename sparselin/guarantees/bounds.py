@@ -304,8 +304,8 @@ class _Spectrum:
         """
         if not self.data.problem.is_rounded:
             return least
-        u, _, power = self.data.exact.unit
-        if power == 2:
+        u, _, of_squares = self.data.exact.unit
+        if of_squares:
             lower, upper = max(0.0, least.lower - u * size), least.upper + u * size
         else:
             off = u * math.sqrt(size)

@@ -237,16 +237,16 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
     two sides of the inequality for pruning are at most 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
-    u, root, power = data.exact.unit
+    u, root, of_squares = data.exact.unit
     d, size = len(X), min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     # the X of a Gram problem is a Cholesky factor of G, with a relative error of 64·d·eps
-    slack = u * (root + d) * size * (8 * d if power == 2 else 1)
+    slack = u * (root + d) * size * (8 * d if of_squares else 1)
     joint = bound_below(X[order] @ X[order].T, size, slack, node_limit, len(U), known=0.0).lower
     if joint == 0:
         return 0.0, math.inf, "0, because the columns of some U ∪ A are not proved to be independent"
     kappa = math.sqrt(size / joint)
-    worst = (8e6 * u * (root + 4) * kappa**power) ** 2 / joint
+    worst = (8e6 * u * (root + 4) * data.problem.errors.growth(kappa)) ** 2 / joint
     sharper = _residual_bound(data, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"

@@ -200,8 +200,8 @@ class SetValues:
 
     def _square_error(self, square: float, size: float) -> float:
         """Return the bound (1) on the error of a squared length."""
-        u, root, power = self.unit
-        if power == 2:
+        u, root, of_squares = self.unit
+        if of_squares:
             return u * size**2
         return u * size * (2 * math.sqrt(square) + u * size) + u * root * square
 
