@@ -246,7 +246,7 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
     if joint == 0:
         return 0.0, math.inf, "0, because the columns of some U ∪ A are not proved to be independent"
     kappa = math.sqrt(size / joint)
-    worst = (8e6 * u * (root + 4) * data.problem.errors.growth(kappa)) ** 2 / joint
+    worst = (8e6 * u * (root + 4) * (kappa**2 if of_squares else kappa)) ** 2 / joint
     sharper = _residual_bound(data, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"
