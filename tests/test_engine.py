@@ -18,10 +18,12 @@ from sparselin._kernels import linear_algebra
 from sparselin._kernels import screen as screen_kernels
 from sparselin.ensembles import gaussian, random_walk
 from sparselin.greedy import _pursuit as pursuit
-from sparselin.greedy import _selection as selection
 from sparselin.greedy import _single as single
 from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._method import GreedyMethod
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._single import Screen, Screened
+from sparselin.greedy._walk import Pick
 
 # What both have in common
 
@@ -124,8 +126,8 @@ def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(scheme, monke
     X[:, 9] = X[:, 7]
     for wanted in (9, 7):  # in the span of S, and in S
         for options in ({}, STOP_NEVER):
-            rule = functools.partial(lambda j, chosen: selection.Pick(feature=j), wanted)
-            path = pursuit.pursue(Problem(X, y), 20, selection.GreedyMethod(rule), forced=[7], **options)
+            rule = functools.partial(lambda j, chosen: Pick(feature=j), wanted)
+            path = pursuit.pursue(Problem(X, y), 20, GreedyMethod(rule), forced=[7], **options)
             assert (path.support.tolist(), path.status) == ([7], Status.BEYOND_PRECISION)
 
 
@@ -345,7 +347,7 @@ def test_the_bound_holds_and_is_not_loose(order, n):
 def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
     """ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² of OLS in longer floats, with columns forced before the copy exists."""
     X, y = design(kind, 0)
-    chosen, k = selection.begin(Problem(np.asarray(X, order=order), y), 25, (3, 7), selection.Selection)
+    chosen, k = pursuit.begin(Problem(np.asarray(X, order=order), y), 25, (3, 7), Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=True)
     added = scheme.extend(None, -1.0, 20)
     assert kind == "one-hot" or len(added.picks) == 20
@@ -414,8 +416,8 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind, rng):
 
 def test_more_contenders_than_are_compared(screened, monkeypatch, rng):
     """200 columns that the copy cannot tell apart: then all correlations are computed."""
-    asked, right = [], selection.Selection.correlations
-    monkeypatch.setattr(selection.Selection, "correlations", lambda self: asked.append(self) or right(self))
+    asked, right = [], Selection.correlations
+    monkeypatch.setattr(Selection, "correlations", lambda self: asked.append(self) or right(self))
     y, few, many = rng.normal(size=50), rng.normal(size=(50, 5)), 1e-7 * rng.normal(size=(50, 200))
     for X in (np.hstack([few, y[:, None] + many]),
               np.hstack([few + 30 * y[:, None], rng.normal(size=(50, 1)) + many])):  # fmt: skip
@@ -440,10 +442,10 @@ def test_runner_up_among_many_that_are_close(count, apart, rng):
 def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
-    chosen, k = selection.begin(Problem(X, y), 20, (), selection.Selection)
+    chosen, k = pursuit.begin(Problem(X, y), 20, (), Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
-    chosen.record(scheme.extend(selection.Pick(feature=7), -1.0, 1))
-    assert scheme.extend(selection.Pick(feature=9), -1.0, 1).picks == []
+    chosen.record(scheme.extend(Pick(feature=7), -1.0, 1))
+    assert scheme.extend(Pick(feature=9), -1.0, 1).picks == []
     assert (chosen.trail.support, chosen.excluded) == ([7], [7, 9])
     assert np.flatnonzero(scheme._chosen.out).tolist() == [7, 9]
     assert scheme.extend(None, -1.0, 1).picks[0].feature not in (7, 9)
@@ -454,13 +456,13 @@ def test_a_basis_is_never_exceeded(n, d):
     X, y = design("gaussian", 0, n, d)
     path = sl.omp(X, y, min(d, n + 4))
     assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
-    chosen, k = selection.begin(Problem(X, y), min(20, d), (), selection.Selection)
+    chosen, k = pursuit.begin(Problem(X, y), min(20, d), (), Selection)
     scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
     for j in range(n):
-        followed = scheme.extend(selection.Pick(feature=j), -1.0, 1)
+        followed = scheme.extend(Pick(feature=j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]
         chosen.record(followed)
-    assert d == n or scheme.extend(selection.Pick(feature=n), -1.0, 5).picks == []
+    assert d == n or scheme.extend(Pick(feature=n), -1.0, 5).picks == []
     assert chosen.qr.size == n
 
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention import descent
 from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem
+from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, GreedyMethod, Selection
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.lasso.entry import entry_of
 from sparselin.lasso.sequential import homotopy_at

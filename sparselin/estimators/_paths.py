@@ -14,9 +14,8 @@ import sparselin as sl
 from sparselin.estimators._common import Observations, Split
 from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
-from sparselin.greedy._selection import ranks_of
 from sparselin.greedy.generalized import generalized_group_omp
-from sparselin.greedy.omp import refit
+from sparselin.greedy.omp import ranks_of, refit
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
 from sparselin.problem.labels import check_groups

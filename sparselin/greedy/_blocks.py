@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
-from sparselin.greedy._selection import AddedPicks, GreedyMethod, Selection
+from sparselin.greedy._method import GreedyMethod
+from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._single import ByRule
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, gather, rows_of_columns

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from sparselin import validation
 from sparselin.greedy._groups import GroupSelection
-from sparselin.greedy._selection import floor_of
+from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import Pick, walk
 from sparselin.problem import Problem
 from sparselin.problem.errors import real_dtype

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.greedy._selection import Lengths, floor_of
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Scores, measure, measured_ending

@@ -9,8 +9,10 @@ import contextlib
 import numpy as np
 
 from sparselin.greedy._blocks import Blocks
-from sparselin.greedy._selection import Callback, GreedyMethod, Selection, begin, floor_of
+from sparselin.greedy._method import Callback, GreedyMethod
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Screened
+from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import walk
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
@@ -81,6 +83,20 @@ class Pursuit:
                 selection.forget(m + passed)
                 return Status.BEYOND_PRECISION
         return None
+
+
+def begin(problem: Problem, k: int, forced: Columns, state: type[Selection]) -> tuple[Selection, int]:
+    """Check k and the forced features, and add these features to a new selection; return it and k.
+
+    With an intercept, the column of ones is selected first and counts in the returned k.
+    """
+    k, first = problem.budget(k, forced)
+    k += problem.d - problem.n_features
+    selection = state(problem, k)
+    if problem.d > problem.n_features:
+        selection.force(problem.with_ones(first[:0]))
+    selection.force(first)
+    return selection, k
 
 
 def pursue(

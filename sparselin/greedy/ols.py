@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, GreedyMethod, Lengths, Selection
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick, argmax
 from sparselin.linalg.ties import Scores
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem

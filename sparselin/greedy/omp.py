@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
+from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, GreedyMethod, Selection
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick, argmax
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.support import is_complex
-from sparselin.results import SelectionPath, Status
+from sparselin.results import IndexArray, SelectionPath, Status
 from sparselin.validation import Columns
 
 
@@ -137,3 +140,12 @@ def refit(problem: Problem, order: Any) -> SelectionPath:
     if len(order) == 0:
         return omp(problem, 1, tol=1.0)  # ends before its first pick
     return omp(problem, len(order), forced=order)
+
+
+def ranks_of(problem: Problem, order: IndexArray) -> list[int]:
+    """Return the ranks of the first 0, 1, … columns of `order`, centred if there is an intercept.
+
+    A column counts if `ThinQR` finds it outside the span of the columns before it.
+    """
+    qr = ThinQR(problem, problem.with_ones(order[:0]))
+    return list(itertools.accumulate(map(qr.append, order.tolist()), initial=0))

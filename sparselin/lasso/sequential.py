@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import blocks as kernels
+from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, GreedyMethod, Selection
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy

@@ -22,7 +22,8 @@ without this bound, unless rounding decides whether an eigenvalue is above the c
 
 import numpy as np
 
-from sparselin.greedy._selection import Lengths, Selection
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient, quotient_scores
 from sparselin.problem import Problem
