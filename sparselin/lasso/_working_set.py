@@ -21,7 +21,7 @@ the lower end. So every knot that is yielded has proved segments on both sides.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -255,61 +255,111 @@ def knot_blocks(
 ) -> Iterator[KnotBlock]:
     """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
-    S are the features without penalty. The path is followed on a few columns first. If `Homotopy`, which uses
-    all columns, disproves it, which can happen once, the path starts again with a block whose `from_start` is
-    set. The path ends before lam_min if rounding leaves a knot undecided. The function terminates: λ
-    decreases in each round, because `Homotopy` yields at least one knot or ends.
+    S are the features without penalty. The path ends before lam_min if rounding leaves a knot undecided. If a
+    block has `from_start` set, the path starts again with it, and all earlier knots are invalid.
     """
     small = small_path(problem, S, lam_min, limit, positive)
     if small is not None:
         columns = np.arange(problem.d)
         yield KnotBlock(small.lams, columns, small.coef, _replay([], columns, small.events))
         return
-    guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
-    count = 1  # number of knots that `Homotopy` yields before guessing resumes
-    fast = guess.sound
-    homotopy: Homotopy | None = None
-    knots: Iterator[Knot] | None = None
-    last: KnotBlock | None = None  # the last knot yielded
-    while limit > 0:
-        pending: KnotBlock | None = None  # the last knot guessed, yielded once the segment below is proved
-        for block in guess.blocks(lam_min, limit) if fast else ():
-            if last is None and block.lams[0] <= lam_min:
+    path = ProvedPath(problem, S, lam_min, limit, positive)
+    while path.limit > 0:
+        pending = yield from path.guess_knots()
+        if path.limit > 0:
+            yield from path.decide_knots(path.turn_to_homotopy(pending))
+
+
+class ProvedPath:
+    """A LASSO path whose knots are guessed on a few columns, or decided on all columns by `Homotopy`.
+
+    The two ways take turns. If `Homotopy` disproves the guesses, which can happen once, the path starts again
+    and guesses no more. The turns come to an end: λ decreases in each of them, because `Homotopy` yields at
+    least one knot or ends the path.
+
+    limit : the number of knots that may still be yielded; zero once the path has ended.
+    last : the last knot that was yielded, or None.
+    fast : whether the next knots are guessed.
+    count : the number of knots that `Homotopy` yields before guessing resumes.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool) -> None:
+        self.problem, self.S, self.positive = problem, S, positive
+        self.lam_min, self.whole, self.limit = lam_min, limit, limit
+        self.guess = Guess(problem, S, limit, positive)
+        self.fast, self.count = self.guess.sound, 1
+        self.homotopy: Homotopy | None = None
+        self.knots: Iterator[Knot] = iter(())
+        self.last: KnotBlock | None = None
+        self.from_start = False
+
+    def guess_knots(self) -> Generator[KnotBlock, None, KnotBlock | None]:
+        """Yield knots that are guessed and proved, and return the last one of them without yielding it.
+
+        It may be yielded only once the segment below it is proved. If the path ends with it, it is yielded
+        too, and None is returned.
+        """
+        pending: KnotBlock | None = None
+        for block in self.guess.blocks(self.lam_min, self.limit) if self.fast else ():
+            if self.last is None and block.lams[0] <= self.lam_min:
                 break  # λ* ≤ lam_min
-            limit -= len(block.lams)
-            ends = limit == 0 or block.lams[-1] <= lam_min
+            self.limit -= len(block.lams)
+            ends = self.limit == 0 or block.lams[-1] <= self.lam_min
             for part in (pending, block if ends else block.between(0, len(block.lams) - 1)):
                 if part is not None and len(part.lams):
-                    last = part.last()
+                    self.last = part.last()
                     yield part
             if ends:
-                return
+                self.limit = 0
+                return None
             pending = block.last()
-        if homotopy is None:
-            homotopy = Homotopy(problem, S, positive)
-            if len(homotopy.free) < len(S):
-                guess = Guess(problem, np.array(homotopy.free, np.intp), limit, positive)
+        return pending
+
+    def turn_to_homotopy(self, pending: KnotBlock | None) -> Homotopy:
+        """Return the `Homotopy` that decides the next knots, between the last two knots of the path.
+
+        pending : the last knot, which was guessed and not yielded; None if the last knot was yielded.
+        """
+        if self.homotopy is None:
+            self.homotopy = Homotopy(self.problem, self.S, self.positive)
+            self.knots = self.homotopy.knots(self.lam_min)
+            if len(self.homotopy.free) < len(self.S):
+                free = np.array(self.homotopy.free, np.intp)
+                self.guess = Guess(self.problem, free, self.limit, self.positive)
         if pending is not None:
-            limit, count = limit + 1, 1
-            knots = _resume(homotopy, last, pending, lam_min)
+            self.limit, self.count = self.limit + 1, 1
+            knots = _resume(self.homotopy, self.last, pending, self.lam_min)
             if knots is None:
-                homotopy, limit, fast, from_start = Homotopy(problem, S, positive), whole, False, True
-                knots = homotopy.knots(lam_min)
-        elif knots is None:
-            knots = homotopy.knots(lam_min)
-        for _ in range(min(count, limit) if guess.sound else limit):
-            knot = next(knots, None)
+                self.homotopy = Homotopy(self.problem, self.S, self.positive)
+                knots = self.homotopy.knots(self.lam_min)
+                self.limit, self.fast, self.from_start = self.whole, False, True
+            self.knots = knots
+        return self.homotopy
+
+    def decide_knots(self, homotopy: Homotopy) -> Iterator[KnotBlock]:
+        """Yield knots that `Homotopy` decides, then let guessing resume where they end, if it can.
+
+        Without guesses all knots down to lam_min are yielded.
+        """
+        for _ in range(min(self.count, self.limit) if self.guess.sound else self.limit):
+            knot = next(self.knots, None)
             if knot is None:
+                self.limit = 0
                 return
-            last = KnotBlock(
-                np.array([knot.lam]), np.arange(problem.d), knot.coef[None], [knot.active], from_start
+            self.last = KnotBlock(
+                np.array([knot.lam]),
+                np.arange(self.problem.d),
+                knot.coef[None],
+                [knot.active],
+                self.from_start,
             )
-            limit, from_start = limit - 1, False
-            yield last
-            if knot.lam <= lam_min:
+            self.limit, self.from_start = self.limit - 1, False
+            yield self.last
+            if knot.lam <= self.lam_min:
+                self.limit = 0
                 return
-        count *= 2
-        fast = fast and guess.resume(homotopy.here())
+        self.count *= 2
+        self.fast = self.fast and self.guess.resume(homotopy.here())
 
 
 def _resume(
