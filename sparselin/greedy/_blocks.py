@@ -26,7 +26,8 @@ import numpy as np
 
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._method import GreedyMethod
-from sparselin.greedy._selection import AddedPicks, Selection
+from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._single import ByRule
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, gather, rows_of_columns
@@ -174,10 +175,10 @@ class Blocks(ByRule):
     def _certain(self, feature: int, lam_star: float, margin: float) -> Pick:
         return Pick.certain(feature, lam_star, margin, self.with_active)
 
-    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> Outcome:
         pick = pick or self._next
         if pick is None:
-            return None
+            return Undecided()
         qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
         scale = None if lengths is None else lengths.scale
         J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
@@ -187,7 +188,7 @@ class Blocks(ByRule):
             if lengths is not None:
                 lengths.exclude(pick.feature)
             self._next = self._search()
-            return AddedPicks([], [], [], self.selection.residual)
+            return Dependent(pick.feature)
         projections, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.greedy._selection import AddedPicks, Selection
+from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measurement, Scores, measure
@@ -58,23 +59,22 @@ class Nonnegative(Selection):
         super().force(J)
         self.residual = self.residual.astype(self.problem.dtype, copy=False)
 
-    def append(self, pick: Pick) -> AddedPicks:
+    def append(self, pick: Pick) -> Outcome:
         """Add a pick to the factorisation, and solve for the new β ≥ 0.
 
-        F are the forced features, and P the others with β_j > 0. If the pick is in the span of F ∪ P, or if
-        rounding leaves β undecided, the result has no picks. The coefficient of the pick is positive in the
-        new β; otherwise the norm of the residual would not decrease.
+        F are the forced features, and P the others with β_j > 0. The pick is not added if it is in the span
+        of F ∪ P, or if rounding leaves β undecided. The coefficient of the pick is positive in the new β;
+        otherwise the norm of the residual would not decrease.
         """
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)
         if not self.qr.append(pick.feature):
-            return AddedPicks([], [], [], self.residual)
+            return Dependent(pick.feature)
         if pick.tied == (pick.feature,):  # as in `Selection._lam_star`
             pick = pick._replace(lam_star=abs(float(self.qr.R[-1, -1] * (self.qr.Qt[-1] @ r))))
         solution = self._solve(pick.feature, beta)
         if solution is None:
-            self.undecided = True
-            return AddedPicks([], [], [], self.residual)
+            return Undecided()
         r = self.qr.residual(self.qr.problem.y)
         self.residual = r.astype(self.problem.dtype, copy=False)
         self._solutions.append((len(self.trail.picks) + 1, list(self.qr.index), solution))

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._method import Callback, GreedyMethod
+from sparselin.greedy._outcomes import AddedPicks, Undecided
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Screened
 from sparselin.greedy._thresholds import floor_of
@@ -66,17 +67,19 @@ class Pursuit:
             del self._scheme  # free its memory first
             self._scheme = self._screen()
         before = None if self._audit is None else selection.correlations().copy()
-        added = self._scheme.extend(None, self._floor, limit)
-        if added is None:
-            pick = self._method.rule(selection)
+        outcome = self._scheme.extend(None, self._floor, limit)
+        if isinstance(outcome, Undecided):
+            pick = Status.BEYOND_PRECISION if selection.undecided else self._method.rule(selection)
             if isinstance(pick, Status):
                 return pick
             if pick.feature in selection.excluded:
                 return Status.BEYOND_PRECISION
-            added = self._scheme.extend(pick, self._floor, limit)
-        if added is None or not added.picks:
+            outcome = self._scheme.extend(pick, self._floor, limit)
+        if isinstance(outcome, Undecided):
+            return Status.BEYOND_PRECISION
+        if not isinstance(outcome, AddedPicks):
             return None
-        selection.record(added)
+        selection.record(outcome)
         if self._audit is not None and before is not None:
             passed = self._audit(selection, before, self._scheme.products(t), self._count)
             if passed < len(self.trail.picks) - m:

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from sparselin.greedy._double import Double
 from sparselin.greedy._lengths import Lengths as Lengths  # `greedy.swaps` imports it from here
+from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-
-
-class AddedPicks(NamedTuple):
-    """Picks whose columns were just added to the factorisation X_S = QR of the selected columns.
-
-    projections : ⟨q, r⟩ = ⟨q, y⟩ for each pick, where q is the column that the pick adds to Q, and r is the
-        residual before the pick.
-    norms : ‖r‖ after each pick.
-    residual : (n,) r after the last pick.
-    c : the array Xᵀr after the last pick, or None if it is not known. The selection keeps this array and does
-        not copy it.
-    """
-
-    picks: list[Pick]
-    projections: list[float]
-    norms: list[float]
-    residual: FloatArray
-    c: FloatArray | None = None
 
 
 class Selection:
@@ -44,8 +26,8 @@ class Selection:
     trail : the record of the picks, in the order of selection, and of the norms ‖r‖.
     excluded : the columns that may not be picked: S and the columns found to depend linearly on S.
     projections : Qᵀy, that is, ⟨q, y⟩ for each column q of Q.
-    undecided : whether rounding left the coefficients undecided when a feature was added. This is possible
-        only for `Nonnegative`.
+    undecided : whether rounding left the coefficients undecided when a feature was added. Then the path ends.
+        This is possible only for `Nonnegative`.
     """
 
     undecided = False
@@ -76,13 +58,10 @@ class Selection:
         """The number of columns of ones among the selected columns: 1 with an intercept, else 0."""
         return int(self.problem.d - self.problem.n_features)
 
-    def append(self, pick: Pick) -> AddedPicks:
-        """Add the column of a pick to the factorisation.
-
-        If the column is in the span of the selected columns, nothing is added, and the result has no picks.
-        """
+    def append(self, pick: Pick) -> Outcome:
+        """Add the column of a pick to the factorisation, unless it is in the span of the selected columns."""
         if not self.qr.append(pick.feature):
-            return AddedPicks([], [], [], self.residual)
+            return Dependent(pick.feature)
         projection = float(self.qr.Qt[-1] @ self.residual)
         r = self.residual - projection * self.qr.Qt[-1]
         return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))], r)
@@ -92,13 +71,14 @@ class Selection:
 
         A column in the span of S is added too; it gets the coefficient zero.
         """
-        added = self.append(pick)
-        if added.picks:
-            self.record(added)
-        else:
-            self.exclude(pick.feature)
-            self.trail.add([pick], [self.trail.norms[-1]])
-        return bool(added.picks)
+        outcome = self.append(pick)
+        if isinstance(outcome, AddedPicks):
+            self.record(outcome)
+            return True
+        self.undecided |= isinstance(outcome, Undecided)
+        self.exclude(pick.feature)
+        self.trail.add([pick], [self.trail.norms[-1]])
+        return False
 
     def force(self, J: IndexArray) -> None:
         """Add the columns J to the selected columns S, then project y off S twice.

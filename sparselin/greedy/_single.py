@@ -21,7 +21,8 @@ import numpy as np
 
 from sparselin._kernels import screen as kernels
 from sparselin._kernels.many import select_rows
-from sparselin.greedy._selection import AddedPicks, Selection
+from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
+from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows, is_dense
 from sparselin.parallel.threads import spread, spread_chunks, workers
@@ -55,19 +56,19 @@ class ByRule:
         """Return whether this scheme has been fast enough so far to be used again."""
         return True
 
-    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> Outcome:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        If `pick` is None, the first pick must be certain too; if it is not, None is returned. Features stop
-        being added once ‖r‖ ≤ floor, where r is the residual. If the first pick is in the span of the
-        selected columns, it is excluded, and nothing is added.
+        If `pick` is None, the first pick must be certain too; if it is not, the outcome is `Undecided`.
+        Features stop being added once ‖r‖ ≤ floor, where r is the residual. If the first pick is in the span
+        of the selected columns, it is excluded, nothing is added, and the outcome is `Dependent`.
         """
         if pick is None:
-            return None
-        added = self.selection.append(pick)
-        if not added.picks:
+            return Undecided()
+        outcome = self.selection.append(pick)
+        if isinstance(outcome, Dependent):
             self.selection.exclude(pick.feature)
-        return added
+        return outcome
 
     def products(self, t: int) -> FloatArray:
         """Return QᵀX (p, d) for the last p columns of Q, from column t on.
@@ -109,7 +110,7 @@ class Screened(ByRule):
             self._screen.fill()
             self._seen = 0
 
-    def extend(self, pick: Pick | None, floor: float, limit: int) -> AddedPicks | None:
+    def extend(self, pick: Pick | None, floor: float, limit: int) -> Outcome:
         selection, chosen, at_once = self.selection, self._chosen, self._at_once
         levels = levels_of(selection.problem, selection.qr.unit, floor)
         m, s = min(limit, self._k - len(selection.trail.picks), _RUN), 0
@@ -123,14 +124,15 @@ class Screened(ByRule):
             if picks[s] < 0 or not self._grow(levels, picks[s : s + 1], steps[s : s + 1]):
                 break
             s += 1
-        J, (lam, margin, projections, norms) = picks[:s].tolist(), steps[:s].T.tolist()
         if s == 0:
             if picks[0] < 0:
-                return None
+                return Undecided()
             chosen.out[picks[0]] = True
             selection.exclude(int(picks[0]))
+            return Dependent(int(picks[0]))
+        J, (lam, margin, projections, norms) = picks[:s].tolist(), steps[:s].T.tolist()
         found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
-        return AddedPicks([pick, *found[1:]] if pick and s else found, projections, norms, chosen.r.copy())
+        return AddedPicks([pick, *found[1:]] if pick else found, projections, norms, chosen.r.copy())
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]

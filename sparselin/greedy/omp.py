@@ -109,30 +109,21 @@ def omp(
     if y is not None and (is_complex(X) or is_complex(y)):
         return select(X, y, k, positive=positive, **options, **data)
     problem = as_problem(X, y, **data, operator=True)
-    rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
-    return pursue(problem, k, GreedyMethod(rule, by_rule=positive), state=state, **options)
+    method = GreedyMethod(largest_correlation, by_rule=positive)
+    return pursue(problem, k, method, state=Nonnegative if positive else Selection, **options)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
     """Return the pick of OMP: the feature j with the largest |⟨X_j, r⟩|, where r is the residual.
 
-    In a tie to rounding, the lowest index is returned. If all correlations are zero, the Status that says why
+    If coefficients must be nonnegative, it is the feature with the largest max(⟨X_j, r⟩, 0). In a tie to
+    rounding, the lowest index is returned. If all correlations are zero, the Status that says why
     is returned. Where cheap error bounds leave the comparison of columns undecided, the columns are compared
     again with sharper bounds (`linalg.ties`).
     """
     error = selection.problem.correlation_error(selection.qr.kappa)
     pick, _ = argmax(selection.correlations(), error, selection.excluded, selection.scores)
     return selection.ending() if pick is None else pick
-
-
-def largest_positive(selection: Selection) -> Pick | Status:
-    """Return the pick of nonnegative OMP: the feature j with the largest max(⟨X_j, r⟩, 0).
-
-    r is the residual. In a tie to rounding, the lowest index is returned. `selection` is a `Nonnegative`. If
-    no pick is possible, the Status that ends the path is returned: the reason why no ⟨X_j, r⟩ is positive, or
-    BEYOND_PRECISION if rounding leaves the coefficients undecided.
-    """
-    return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)
 
 
 def refit(problem: Problem, order: Any) -> SelectionPath:

@@ -19,7 +19,13 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
-from sparselin.spectral.objective import Objective, Undecided, accepted_moves, lowest_of_largest, vague_error
+from sparselin.spectral.objective import (
+    Objective,
+    UndecidedGains,
+    accepted_moves,
+    lowest_of_largest,
+    vague_error,
+)
 from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 
 Callback = Callable[[SubsetResult], object]
@@ -103,7 +109,7 @@ def extend(
         rest = objective.rest(within)
         try:
             pick = objective.pick(rest) if len(rest) else Status.RANK_EXHAUSTED
-        except Undecided:
+        except UndecidedGains:
             return Status.BEYOND_PRECISION
         if isinstance(pick, Status):
             return pick
@@ -223,14 +229,14 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
     first = forced.tolist()
     try:
         climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
-    except Undecided:
+    except UndecidedGains:
         return FoundSet(task.objective(first), (), 0, Status.BEYOND_PRECISION)
     watch = None if task.callback is None else lambda S: task.asks_to_stop(task.objective(S))
     with task.one_thread(len(U)):
         try:
             ended = climb.run(deletions=task.complete, watch=watch)
             status = Status.COMPLETED if ended else Status.STOPPED
-        except Undecided:
+        except UndecidedGains:
             status = Status.BEYOND_PRECISION
         S = climb.free
         sets = (("S", S), ("U∖S", np.setdiff1d(U, S).tolist()), ("U", U.tolist()))

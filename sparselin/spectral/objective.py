@@ -44,7 +44,7 @@ _ILL = 1e3
 _MAX_ERROR = 1e-9
 
 
-class Undecided(Exception):
+class UndecidedGains(Exception):
     """The error raised if rounding leaves open which feature increases the regularizer most.
 
     The gains of these features may differ by much more than those of tied features.
@@ -260,13 +260,13 @@ def lowest_of_largest(
     total, error : (|J|,) the totals, and bounds on their errors.
     vague : the largest errors for which the lowest index may decide.
 
-    Raises Undecided if several totals may be the largest, and one of them has an error above `vague`.
+    Raises UndecidedGains if several totals may be the largest, and one of them has an error above `vague`.
     """
     if not np.isfinite(total).all():
         raise ValueError("R² + ν·f overflows; scale the columns of X to unit length, or lower nu")
     tied = total + error >= (total - error).max()
     if np.count_nonzero(tied) > 1 and (error > vague)[tied].any():
-        raise Undecided
+        raise UndecidedGains
     return int(J[tied].min())
 
 
@@ -281,9 +281,10 @@ def accepted_moves(
     increase, error : the increase of the objective by each move, and bounds on its error.
     vague : the largest errors for which this rule may decide.
 
-    Raises Undecided if a move has an increase within its error of `needed`, and this error exceeds `vague`.
+    Raises UndecidedGains if a move has an increase within its error of `needed`, and this error exceeds
+    `vague`.
     """
     possible, certain = increase + error >= needed, increase - error > needed
     if (possible & ~certain & (error > vague)).any():
-        raise Undecided
+        raise UndecidedGains
     return np.flatnonzero(possible if or_equal else certain)
