@@ -303,7 +303,7 @@ def test_correlations_stay_accurate_on_ill_conditioned_sets(rng):
     explained = GrowingR2(Problem(X, y), Gram.of_problem(Problem(X, y)))
     for j in (0, 1, 3, 4):
         explained.add(j)
-    exact = X.T @ explained.selection.residual
+    exact = X.T @ explained.selection.fit.residual
     assert explained.c[[2, 5]] == pytest.approx(exact[[2, 5]], abs=1e-13)
 
 

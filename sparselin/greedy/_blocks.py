@@ -189,7 +189,7 @@ class Blocks(ByRule):
                 lengths.exclude(pick.feature)
             self._next = self._search()
             return Dependent(pick.feature)
-        projections, norms = qr.reductions(t, self.selection.residual)
+        projections, norms = qr.reductions(t, self.selection.fit.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
         right, nexts, stale = self._check(J[:p], projections[:p], t)
@@ -201,7 +201,7 @@ class Blocks(ByRule):
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[right - 1]
         picks = [pick, *(step for step in nexts[: right - 1] if step)]
-        projections, r = projections[:right], self.selection.residual
+        projections, r = projections[:right], self.selection.fit.residual
         r = r - projections @ qr.Qt[t:]
         return AddedPicks(picks, projections.tolist(), norms[:right].tolist(), r, self.c)
 
@@ -285,7 +285,7 @@ class Blocks(ByRule):
         largest correlation may belong to a column that is not a candidate. Then the guess counts as wrong,
         and the search on all columns decides.
         """
-        double, index = self.selection.double, self.selection.qr.index
+        double, index = self.selection.fit.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
         last = max(undecided)
         double.prepare(

@@ -5,13 +5,15 @@ errors, no other column can have the largest score.
 """
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 
 from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Undecided
-from sparselin.greedy._selection import Selection
+from sparselin.greedy._selection import ColumnFit, Selection
 from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Screened
 from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import walk
@@ -20,6 +22,8 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import SelectionPath, Status
 from sparselin.validation import Columns
+
+FitConstructor = Callable[[Problem, int], ColumnFit]
 
 
 class Pursuit:
@@ -88,14 +92,21 @@ class Pursuit:
         return None
 
 
-def begin(problem: Problem, k: int, forced: Columns, state: type[Selection]) -> tuple[Selection, int]:
+def begin(
+    problem: Problem,
+    k: int,
+    forced: Columns,
+    fit: FitConstructor = LeastSquares,
+    *,
+    by_length: bool = False,
+) -> tuple[Selection, int]:
     """Check k and the forced features, and add these features to a new selection; return it and k.
 
     With an intercept, the column of ones is selected first and counts in the returned k.
     """
     k, first = problem.budget(k, forced)
     k += problem.d - problem.n_features
-    selection = state(problem, k)
+    selection = Selection(fit(problem, k), by_length=by_length)
     if problem.d > problem.n_features:
         selection.force(problem.with_ones(first[:0]))
     selection.force(first)
@@ -111,7 +122,7 @@ def pursue(
     residual: float | None = None,
     forced: Columns = (),
     callback: Callback | None = None,
-    state: type[Selection] = Selection,
+    fit: FitConstructor = LeastSquares,
 ) -> SelectionPath:
     """Select the `forced` features, then pick features until there are k or a status ends the path.
 
@@ -124,10 +135,9 @@ def pursue(
 
     Parameters
     ----------
-    state : the class of the selection.
+    fit : the class of the fit on the selected columns.
     """
-    selection, k = begin(problem, k, forced, state)
-    selection.by_length = method.lengths is not None
+    selection, k = begin(problem, k, forced, fit, by_length=method.lengths is not None)
     floor = floor_of(problem, selection.total_norm, tol, residual)
     method = method._replace(by_rule=method.by_rule or not is_dense(problem))
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:

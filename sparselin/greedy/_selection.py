@@ -1,52 +1,91 @@
-"""The state of a greedy method: the selected features, their factorisation, the residual, and the picks."""
+"""The state of a greedy method that selects single columns: its picks, and the fit on their columns."""
 
 from __future__ import annotations
 
-import functools
-import math
+from typing import Protocol
 
 import numpy as np
 
 from sparselin.greedy._double import Double
 from sparselin.greedy._lengths import Lengths as Lengths  # `greedy.swaps` imports it from here
-from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
+from sparselin.greedy._outcomes import AddedPicks, Outcome, Undecided
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending
+from sparselin.linalg.ties import Measurement, Scores, measured_ending
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 
 
+class ColumnFit(Protocol):
+    """A fit of y on the selected columns: `LeastSquares` or `NonnegativeLeastSquares`.
+
+    problem : the data.
+    qr : the factorisation of the columns on which the fit is least squares.
+    residual : r, the residual of the fit.
+    projections : Qᵀy for the factorisation.
+    double : the data in float64, for decisions about float32 data.
+    positive : whether the coefficients of picks are nonnegative.
+    """
+
+    problem: Problem
+    qr: ThinQR
+    residual: FloatArray
+    positive: bool
+
+    @property
+    def projections(self) -> list[float]: ...
+
+    @property
+    def double(self) -> Double: ...
+
+    def release(self, J: IndexArray) -> None:
+        """Let the coefficients of the columns J have any sign."""
+
+    def append(self, pick: Pick, trail: PickRecord) -> Outcome:
+        """Add the column of a pick, which follows the picks of `trail`, if the fit on it is decided."""
+
+    def record(self, added: AddedPicks, position: int) -> None:
+        """Update the residual after picks were added, which follow the first `position` features."""
+
+    def project(self) -> float:
+        """Compute the residual r from y once more, and return ‖r‖."""
+
+    def truncate(self, m: int) -> None:
+        """Keep the fits on the first 0, …, m features, for `lam_star` and `coef_path` only."""
+
+    def score(self, c: FloatArray) -> FloatArray:
+        """Return the numbers whose modulus decides a pick, given correlations c with the residual."""
+
+    def measure(self, J: IndexArray) -> Measurement:
+        """Compute correlations and lengths of the columns J in float64, with sharp error bounds."""
+
+    def lam_star(self, picks: list[Pick]) -> FloatArray:
+        """Return λ* of each pick."""
+
+    def coef_path(self, trail: PickRecord) -> FloatArray:
+        """Return the coefficients (t, t) along the path: row j is the fit on the first j + 1 features."""
+
+
 class Selection:
-    """The state of a greedy method: the selected features S, the factorisation X_S = QR, and the residual.
+    """The state of a greedy method that selects single columns: its picks, and the fit on their columns S.
 
     Attributes
     ----------
-    residual : r = P_S^⊥y.
-    trail : the record of the picks, in the order of selection, and of the norms ‖r‖.
+    fit : the fit on S.
+    problem, qr : those of the fit.
+    trail : the record of the picks, in the order of selection, and of the norms ‖r‖ of the residual.
     excluded : the columns that may not be picked: S and the columns found to depend linearly on S.
-    projections : Qᵀy, that is, ⟨q, y⟩ for each column q of Q.
-    undecided : whether rounding left the coefficients undecided when a feature was added. Then the path ends.
-        This is possible only for `Nonnegative`.
+    undecided : whether rounding left the coefficients undecided when a forced feature was added. Then no pick
+        is possible.
+    by_length : whether a pick has the largest |⟨X_j, r⟩|/‖P_S^⊥X_j‖, for the result.
     """
 
-    undecided = False
-    by_length = False  # whether a pick has the largest |⟨X_j, r⟩|/‖P_S^⊥X_j‖
-    positive = False  # whether the coefficients of picks are nonnegative
-
-    def __init__(self, problem: Problem, capacity: int = 8) -> None:
-        self.problem = problem
-        self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
-        self.residual = problem.y
+    def __init__(self, fit: ColumnFit, *, by_length: bool = False) -> None:
+        self.fit, self.problem, self.qr = fit, fit.problem, fit.qr
+        self.by_length, self.undecided = by_length, False
         self.excluded: list[int] = []
-        self.projections: list[float] = []
         self._c: FloatArray | None = None
-        self._basis: list[int] = []  # position in the support of each column of the QR
-        self.trail = PickRecord(problem.y_norm)
-
-    @functools.cached_property
-    def double(self) -> Double:
-        return Double(self.problem)
+        self.trail = PickRecord(fit.problem.y_norm)
 
     @property
     def total_norm(self) -> float:
@@ -59,12 +98,8 @@ class Selection:
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> Outcome:
-        """Add the column of a pick to the factorisation, unless it is in the span of the selected columns."""
-        if not self.qr.append(pick.feature):
-            return Dependent(pick.feature)
-        projection = float(self.qr.Qt[-1] @ self.residual)
-        r = self.residual - projection * self.qr.Qt[-1]
-        return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))], r)
+        """Add the column of a pick to the fit, if it is outside the span of S and the fit is decided."""
+        return self.fit.append(pick, self.trail)
 
     def add(self, pick: Pick) -> bool:
         """Add the column of `pick` to the selected columns S; return whether it was outside the span of S.
@@ -83,21 +118,21 @@ class Selection:
     def force(self, J: IndexArray) -> None:
         """Add the columns J to the selected columns S, then project y off S twice.
 
-        Afterwards the residual r satisfies ‖Qᵀr‖ ≈ eps‖y‖, where X_S = QR.
+        Their coefficients may have any sign. Afterwards the residual r satisfies ‖Qᵀr‖ ≈ eps‖y‖, where
+        X_S = QR.
         """
         if len(J):
+            self.fit.release(J)
             for j in J.tolist():
                 self.add(Pick(feature=j))
-            self.residual = self.qr.residual(self.problem.y)
-            self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
+            self.trail.norms[-1] = self.fit.project()
 
     def record(self, added: AddedPicks) -> None:
-        """Update the selection, the residual r, ‖r‖ and Xᵀr after picks were added to the factorisation."""
-        picks, projections, norms, self.residual, self._c = added
-        self._basis.extend(range(len(self.trail.picks), len(self.trail.picks) + len(picks)))
-        self.trail.add(picks, norms)
-        self.excluded.extend(pick.feature for pick in picks)
-        self.projections.extend(projections)
+        """Update the trail, the fit and Xᵀr after picks were added to the factorisation."""
+        self.fit.record(added, len(self.trail.picks))
+        self._c = added.c
+        self.trail.add(added.picks, added.norms)
+        self.excluded.extend(pick.feature for pick in added.picks)
 
     def exclude(self, j: int) -> None:
         """Exclude column j from later picks, because it was found to depend on the selected columns.
@@ -110,62 +145,39 @@ class Selection:
 
     def forget(self, m: int) -> None:
         """Keep only the first m selected features. Afterwards only `path` may be called."""
-        t = int(np.searchsorted(self._basis, m))
-        self.qr.truncate(t)
+        self.fit.truncate(m)
         self.trail.truncate(m)
-        del self.projections[t:], self._basis[t:]
 
     def correlations(self) -> FloatArray:
         """Return the correlations c = Xᵀr (d,) with the residual r, set to zero on the excluded columns.
 
-        The caller must not modify this array.
+        If coefficients must be nonnegative, max(c, 0) is returned. The caller must not modify this array.
         """
         if self._c is None:
-            self._c = self.problem.correlate(self.residual) if self.qr.size else self.problem.Xty.copy()
-            self._c[self.excluded] = 0
+            c = self.problem.correlate(self.fit.residual) if self.qr.size else self.problem.Xty.copy()
+            c[self.excluded] = 0
+            self._c = self.fit.score(c)
         return self._c
 
     def double_qr(self) -> ThinQR:
         """Return the factorisation of the selected columns in float64."""
-        return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
+        return self.fit.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measurement:
         """Compute correlations and lengths of the columns J, projected off the selected columns.
 
         The computation is in float64, and the error bounds are sharp.
         """
-        if self.problem.dtype == np.float32:
-            return self.double.measure(J, self.qr.index)
-        return measure(self.qr, J)
+        return self.fit.measure(J)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return the correlations of the columns J with the residual, in float64, with sharp error bounds."""
-        return self.measure(J).correlations()
+        """Return the entries J of `correlations` in float64, with sharp error bounds."""
+        scores = self.measure(J).correlations()
+        return scores._replace(score=self.fit.score(scores.score))
 
     def ending(self) -> Status:
         """Return the status that says why no column has a nonzero correlation with the residual."""
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
-
-    def _lam_star(self) -> FloatArray:
-        """Return λ* of each pick, the largest |⟨X_j, r⟩| before the pick, where r is the residual then.
-
-        If no other column is tied with the pick i, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|. Here X_S are the
-        columns selected before, q is the unit vector along P_S^⊥X_i, and ρ = ‖P_S^⊥X_i‖. This formula is more
-        accurate, because rounding leaves a small part of r in the span of X_S, and this part does not affect
-        ⟨q, r⟩.
-        """
-        picks = self.trail.picks
-        lam_star = np.array([pick.lam_star for pick in picks])
-        lengths = self.qr.R.diagonal().tolist()
-        for i, rho, projection in zip(self._basis, lengths, self.projections, strict=True):
-            if picks[i].tied == (picks[i].feature,):
-                lam_star[i] = abs(rho * projection)
-        return lam_star
-
-    def _coef_path(self) -> FloatArray:
-        """Return the coefficients (t, t) along the path: row j is the fit on the first j + 1 features."""
-        projections = np.array(self.projections, self.problem.dtype)
-        return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.trail.picks))
 
     def path(self, status: Status) -> SelectionPath:
         """Return the selection so far as a `SelectionPath`.
@@ -173,15 +185,21 @@ class Selection:
         The coefficient of the column of ones becomes the intercept.
         """
         problem, dtype, ones = self.problem, self.problem.dtype, self._ones
-        coef = self._coef_path()
+        picks, coef = self.trail.picks, self.fit.coef_path(self.trail)
         support = np.array(self.trail.support[ones:], np.intp)
-        intercept = coef[:, 0] if ones else np.zeros(len(self.trail.picks) + 1, dtype)
         inner, scale = coef[ones:, ones:], problem.design.scale
-        path = inner if scale is None else inner * scale[support]
-        lam_star, (_, margin, ties) = self._lam_star()[ones:].astype(dtype), self.trail.fields(dtype, ones)
-        active_sets = tuple(pick.active for pick in self.trail.picks[ones:])
-        weights = tuple(p.weights[: problem.n_features] for p in self.trail.picks if p.weights is not None)
-        norms = np.array(self.trail.norms[ones:], dtype)
-        fit = problem.design.fit(problem.names, self.positive, self.by_length)
-        steps = (support, path, intercept.copy(), lam_star, margin, ties)
-        return SelectionPath(*steps, active_sets, weights, norms, status, fit)
+        _, margin, ties = self.trail.fields(dtype, ones)
+        intercept = coef[:, 0].copy() if ones else np.zeros(len(picks) + 1, dtype)
+        return SelectionPath(
+            support=support,
+            coef_path=inner if scale is None else inner * scale[support],
+            intercept_path=intercept,
+            lam_star=self.fit.lam_star(picks)[ones:].astype(dtype),
+            margin=margin,
+            ties=ties,
+            active_sets=tuple(pick.active for pick in picks[ones:]),
+            weights=tuple(pick.weights[: problem.n_features] for pick in picks if pick.weights is not None),
+            residual_norm=np.array(self.trail.norms[ones:], dtype),
+            status=status,
+            fit=problem.design.fit(problem.names, self.fit.positive, self.by_length),
+        )

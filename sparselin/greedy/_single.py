@@ -99,7 +99,7 @@ class Screened(ByRule):
         out[[j for j in selection.excluded if j < len(out)]] = True
         Qt, R, norms, inverse = qr.arrays
         self._chosen = kernels.SelectedColumns(
-            Qt=Qt, R=R, norms=norms, inverse=inverse, r=selection.residual.copy(), out=out
+            Qt=Qt, R=R, norms=norms, inverse=inverse, r=selection.fit.residual.copy(), out=out
         )
         self._squares = None
         if by_length:

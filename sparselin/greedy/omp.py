@@ -8,8 +8,9 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
+from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
-from sparselin.greedy._nonnegative import Nonnegative
+from sparselin.greedy._nonnegative import NonnegativeLeastSquares
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick, argmax
@@ -110,7 +111,7 @@ def omp(
         return select(X, y, k, positive=positive, **options, **data)
     problem = as_problem(X, y, **data, operator=True)
     method = GreedyMethod(largest_correlation, by_rule=positive)
-    return pursue(problem, k, method, state=Nonnegative if positive else Selection, **options)
+    return pursue(problem, k, method, fit=NonnegativeLeastSquares if positive else LeastSquares, **options)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

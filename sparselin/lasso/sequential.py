@@ -96,7 +96,7 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
     """
     problem, qr, picks = selection.problem, selection.qr, selection.trail.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
-    projections = np.array(selection.projections, problem.dtype)
+    projections = np.array(selection.fit.projections, problem.dtype)
     support = np.array(selection.trail.support, np.intp)
     rho = np.diag(qr.R)[t - p :].copy()
     sign, half = np.sign(projections[t - p :]), np.empty(p, problem.dtype)

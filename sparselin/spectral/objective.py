@@ -22,6 +22,7 @@ without this bound, unless rounding decides whether an eigenvalue is above the c
 
 import numpy as np
 
+from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
@@ -56,7 +57,7 @@ class GrowingR2:
 
     def __init__(self, problem: Problem, gram: Gram, capacity: int = 8) -> None:
         self.problem, self.gram = problem, gram
-        self.selection = Selection(problem, capacity)
+        self.selection = Selection(LeastSquares(problem, capacity))
         self.lengths = Lengths(problem)
         self.lengths.measure(self.selection.qr)
         self.c = np.array(problem.Xty)
@@ -87,7 +88,7 @@ class GrowingR2:
         else:
             row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
             row /= qr.R[t, t]
-        self.c -= selection.projections[-1] * row
+        self.c -= selection.fit.projections[-1] * row
         self.c[selection.trail.support] = 0
         self.lengths.squares -= row**2
         self.lengths.size = qr.size
