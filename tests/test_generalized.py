@@ -162,15 +162,15 @@ def test_ends():
 @pytest.mark.parametrize("offset", [1e5, 1e6, 1e7])
 def test_a_column_that_may_be_correlated_is_not_called_orthogonal(loss, offset, monkeypatch):
     """Weights of 1e-8 to 1e8 and large offsets leave the minimum, and so the gradient, in the dark."""
-    module, endings = importlib.import_module("sparselin.greedy.generalized"), []
-    ending = module._GeneralizedState._ending
+    module, endings = importlib.import_module("sparselin.greedy._generalized_fit"), []
+    ending = module.GeneralizedFit.ending
 
-    def spy(path):
-        rest = np.setdiff1d(np.arange(path.problem.n_features), path.support)
-        endings.append((path._measure_in_parts(rest), path.data.weight, path._columns(rest), path.fit))
-        return ending(path)
+    def spy(fit, units, rest):
+        columns = fit.regression.columns(rest)
+        endings.append((fit._measure_in_parts(rest), fit.terms.weight, columns, fit.model))
+        return ending(fit, units, rest)
 
-    monkeypatch.setattr(module._GeneralizedState, "_ending", spy)
+    monkeypatch.setattr(module.GeneralizedFit, "ending", spy)
     dark = 0
     for rng in map(np.random.default_rng, range(40)):
         X = offset + rng.standard_normal((12, 4))

@@ -15,7 +15,8 @@ from sklearn.model_selection import KFold
 import sparselin as sl
 from sparselin import estimators
 from sparselin.estimators import OMPSelector, SequentialAttentionSelector, SequentialLassoSelector
-from sparselin.greedy._groups import group_omp, weights_of_groups
+from sparselin.greedy._groups import group_omp
+from sparselin.greedy._units import weights_of_groups
 
 X, y = DIABETES
 

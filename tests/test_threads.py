@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 import sparselin as sl
 from sparselin.ensembles import gaussian
 from sparselin.estimators import OMPSelector
-from sparselin.greedy import generalized
+from sparselin.greedy import _generalized_fit
 from sparselin.guarantees import sparse_eigenvalues
 from sparselin.parallel import threads
 from sparselin.parallel.processes import Lost, run_groups
@@ -57,8 +57,12 @@ def test_short_products_take_one_thread(n, d, limited):
 @pytest.mark.parametrize(
     ("module", "name", "call"),
     [
-        (generalized, "refit", lambda X, y: sl.generalized_omp(X, y, 1, loss="logistic")),
-        (generalized, "refit", lambda X, y: OMPSelector(1, groups=range(100), loss="logistic").fit(X, y)),
+        (_generalized_fit, "refit", lambda X, y: sl.generalized_omp(X, y, 1, loss="logistic")),
+        (
+            _generalized_fit,
+            "refit",
+            lambda X, y: OMPSelector(1, groups=range(100), loss="logistic").fit(X, y),
+        ),
         (sparse_eigenvalues, "bound_below", lambda X, y: sl.sparse_eigenvalues(X, 2)),
     ],
 )

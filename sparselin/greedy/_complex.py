@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin import validation
-from sparselin.greedy._groups import GroupSelection
+from sparselin.greedy._groups import GroupLeastSquares, frobenius_units
 from sparselin.greedy._thresholds import floor_of
-from sparselin.greedy._walk import Pick, walk
+from sparselin.greedy._units import UnitState
+from sparselin.greedy._walk import walk
 from sparselin.problem import Problem
 from sparselin.problem.errors import real_dtype
 from sparselin.problem.labels import check_same_rows
@@ -138,24 +139,29 @@ class ComplexColumns(Operator):
         return z if self.root is None else (z.T * self.root).T
 
 
-class ComplexSelection(GroupSelection):
-    """The selection for complex data, in which each feature is a pair of real columns."""
-
-    def __init__(self, data: Problem, problem: Problem, names: Names, quotients: bool) -> None:
-        pairs = np.tile(np.arange(problem.d // 2), 2)
-        super().__init__(data, problem, problem.y[:, None], pairs, quotients)
-        self.names = names
-
-    def path(self, status: Status) -> SelectionPath:  # type: ignore[override]
-        dtype, t = self.data.dtype, len(self.trail.picks)
-        coef_path = np.zeros((t, t), np.result_type(dtype, np.complex64))
-        for i, coef in enumerate(self.coefficients()[1:]):
-            coef_path[i, : i + 1] = coef[::2, 0] + 1j * coef[1::2, 0]
-        support, intercepts = np.array(self.trail.support, np.intp), np.zeros(t + 1, dtype)
-        norms = np.array(self.trail.norms, dtype)
-        fit = Fit(n_features=len(self.counts), names=self.names, by_length=self.lengths is not None)
-        steps = (support, coef_path, intercepts, *self.trail.fields(dtype))
-        return SelectionPath(*steps, ((),) * t, (), norms, status, fit)
+def complex_path(
+    state: UnitState[GroupLeastSquares, SelectionPath], status: Status, names: Names
+) -> SelectionPath:
+    """Return the features that were selected so far, whose units are pairs of real columns."""
+    fit, trail, dtype = state.fit, state.trail, state.fit.data.dtype
+    t = len(trail.picks)
+    coef_path = np.zeros((t, t), np.result_type(dtype, np.complex64))
+    for i, coef in enumerate(fit.coefficients()[1:]):
+        coef_path[i, : i + 1] = coef[::2, 0] + 1j * coef[1::2, 0]
+    lam_star, margin, ties = trail.fields(dtype)
+    return SelectionPath(
+        support=np.array(trail.support, np.intp),
+        coef_path=coef_path,
+        intercept_path=np.zeros(t + 1, dtype),
+        lam_star=lam_star,
+        margin=margin,
+        ties=ties,
+        active_sets=((),) * t,
+        weights=(),
+        residual_norm=np.array(trail.norms, dtype),
+        status=status,
+        fit=Fit(n_features=fit.data.d // 2, names=names, by_length=fit.lengths is not None),
+    )
 
 
 def select(
@@ -194,7 +200,9 @@ def select(
     problem = data.in_double()
     if data.dtype == np.float32 and columns.kind == "complex":  # weights are not rounded to float32
         problem = Problem(columns.astype(np.float64), vector, sample_weight=weight)
-    selection = ComplexSelection(data, problem, names, quotients)
-    for j in first.tolist():
-        selection.add(Pick(feature=j))
-    return walk(selection, k, floor_of(data, selection.total_norm, tol, residual), callback)
+    fit = GroupLeastSquares(data, problem, problem.y[:, None], quotients)
+    pairs = frobenius_units(fit, np.tile(np.arange(d), 2))
+    result = functools.partial(complex_path, names=names)
+    state: UnitState[GroupLeastSquares, SelectionPath] = UnitState(pairs, fit, result)
+    state.force(first.tolist())
+    return walk(state, k, floor_of(data, state.trail.norms[0], tol, residual), callback)

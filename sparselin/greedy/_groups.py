@@ -1,13 +1,17 @@
 """Orthogonal Matching Pursuit on groups of columns, and for several outputs with a common support."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._outcomes import Dependent
 from sparselin.greedy._thresholds import floor_of
-from sparselin.greedy._walk import Pick, PickRecord, argmax, walk
+from sparselin.greedy._units import Units, UnitState, root_of_squares, weights_of_groups
+from sparselin.greedy._walk import Pick, walk
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Scores, measure, measured_ending
 from sparselin.problem import Problem
@@ -78,136 +82,105 @@ def group_omp(
     problem = Problem(X, np.hypot.reduce(Y, axis=1), sample_weight=sample_weight, **data)
     root = 1.0 if sample_weight is None else np.sqrt(np.asarray(sample_weight, np.float64))[:, None]
     numbers = np.arange(problem.n_features) if groups is None else groups
-    double = np.asarray(Y, np.float64) * root
-    selection = GroupSelection(problem, problem.in_double(), double, numbers, weights=weights)
-    for g in forced:
-        selection.add(Pick(feature=int(g)))
-    return walk(selection, k, floor_of(problem, selection.total_norm, tol), callback)
+    fit = GroupLeastSquares(problem, problem.in_double(), np.asarray(Y, np.float64) * root)
+    state = UnitState(frobenius_units(fit, numbers, weights), fit, group_path)
+    state.force([int(g) for g in forced])
+    return walk(state, k, floor_of(problem, state.trail.norms[0], tol), callback)
 
 
-def weights_of_groups(kind: str | None, counts: IndexArray, outputs: int = 1) -> FloatArray:
-    """Return the weights (G,) by which the norms of G groups are divided before they are compared.
+def frobenius_units(fit: GroupLeastSquares, groups: IndexArray, weights: str | None = None) -> Units:
+    """Return the units that are compared by ‖X_gᵀR‖_F, the root of a sum of squares.
 
-    counts : the number p_g of columns of each group; with q outputs let m_g = p_g·q.
-
-    None: 1. "sqrt": √m_g, the weights of the group LASSO (Yuan and Lin, *Model selection and estimation in
-    regression with grouped variables*, 2006). "noise": w_g, where w_g² is the quantile of χ² with m_g degrees
-    of freedom at 1 − 1/(G + 1). If X_g has orthonormal columns and the outputs are independent N(0, σ²) noise
-    E, then ‖X_gᵀE‖_F²/σ² has this χ² distribution, so each group exceeds σ·w_g with the same probability
-    1/(G + 1), whatever its size. With None noise picks large groups more often, with "sqrt" small ones.
+    groups : (d,) the number of the group of each column.
+    weights : see `weights_of_groups`.
     """
-    size = np.asarray(counts, np.float64) * outputs
-    if kind == "noise":
-        from scipy.special import gammainccinv  # imported here, because it takes 150 ms
+    counts, outputs = np.bincount(groups), fit.Y.shape[1]
+    return Units(
+        groups=groups,
+        weights=weights_of_groups(weights, counts, outputs),
+        norm=root_of_squares,
+        rounding=fit.problem.unit * np.sqrt(counts * outputs),
+    )
 
-        return np.asarray(np.sqrt(2 * gammainccinv(size / 2, 1 / (len(size) + 1))))
-    return np.sqrt(size) if kind == "sqrt" else np.ones(len(size))
 
+class GroupLeastSquares:
+    """Least squares for q outputs on the columns of the selected units, in float64.
 
-class GroupSelection:
-    """The state of group OMP, in float64: the columns S of the selected groups, R = P_S^⊥Y, and the picks.
+    Let S be these columns. The residuals are R = P_S^⊥Y.
 
     data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
         columns are in the span of S.
     problem : the same problem in float64, with ‖Y‖_F in the place of ‖y‖.
-    quotients : whether the correlation of column i is divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
-    weights : the weights of the groups; see `weights_of_groups`.
+    lengths : the ‖P_S^⊥X_i‖ by which the correlations are divided in orthogonal least squares, or None.
+    support : S, in the order of selection.
+    sizes, ranks : the number of columns in S, and in the factorisation, after 0, 1, … units.
     """
 
-    def __init__(
-        self,
-        data: Problem,
-        problem: Problem,
-        Y: FloatArray,
-        groups: IndexArray,
-        quotients: bool = False,
-        weights: str | None = None,
-    ) -> None:
-        self.data, self.problem, self.Y, self.groups = data, problem, Y, groups
+    def __init__(self, data: Problem, problem: Problem, Y: FloatArray, quotients: bool = False) -> None:
+        self.data, self.problem, self.Y = data, problem, Y
         self.ones = data.d - data.n_features
         self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)
-        self.counts = np.bincount(groups)
-        self.weights = weights_of_groups(weights, self.counts, Y.shape[1])
         self.lengths = Lengths(problem) if quotients else None
         self.support: list[int] = []
-        self.excluded: list[int] = []
         self.sizes, self.ranks = [0], [self.qr.size]
         self.R = self.qr.residual(Y)
-        self.total_norm = float(np.linalg.norm(self.R))
-        self.trail = PickRecord(self.total_norm)
+        self._c = np.zeros(0)
 
-    def add(self, pick: Pick) -> bool:
-        """Add the group `pick.feature` to the selected groups S, and return whether it was added.
+    @property
+    def norm(self) -> float:
+        """‖R‖_F."""
+        return float(np.linalg.norm(self.R))
 
-        A pick is not added if all its columns are in the span of S to rounding. A forced group (`pick.tied`
-        is empty) is added in any case; if its columns are in the span of S, its coefficients are zero.
+    def correlations(self) -> tuple[FloatArray, FloatArray]:
+        """Return ‖X_iᵀR‖ of each column i, and bounds (d,) on the errors.
+
+        In orthogonal least squares ‖X_iᵀR‖ is divided by ‖P_S^⊥X_i‖.
         """
-        columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
-        self.excluded.append(pick.feature)
+        problem, m = self.problem, self.data.n_features
+        self._c = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
+        relative = self.data.rounding(self.qr.kappa) * problem.y_norm
+        if self.lengths is None:
+            return self._c, relative * problem.column_norms[:m]
+        self.lengths.update(self.qr)
+        c = self._c * self.lengths.scale[:m]
+        return c, relative * self.lengths.weights(np.append(c, np.zeros(self.ones)))[:m]
+
+    def measure(self, columns: IndexArray) -> Scores:
+        """Return the entries `columns` of `correlations`, with sharp error bounds."""
+        measured = measure(self.qr, columns, self.data, self.Y)
+        return measured.correlations() if self.lengths is None else measured.quotients()
+
+    def describe(self, pick: Pick, score: FloatArray, units: Units) -> Pick:
+        """Return the pick; in orthogonal least squares with λ* = ‖X_gᵀR‖_F, which is not its score."""
+        if self.lengths is None:
+            return pick
+        return pick._replace(lam_star=float(units.norm(units.groups, self._c)[pick.feature]))
+
+    def add(self, pick: Pick, columns: list[int]) -> float | Dependent:
+        """Add the columns of a pick to S, and return ‖R‖_F.
+
+        A pick is not added if all its columns are in the span of S to rounding. A forced one is added in any
+        case; if its columns are in the span of S, its coefficients are zero.
+        """
+        rank = self.qr.size
         for j in columns:
             self.qr.append(j)
         if pick.tied and self.qr.size == rank:
-            return False
+            return Dependent(pick.feature)
         self.support.extend(columns)
         self.sizes.append(len(self.support))
         self.ranks.append(self.qr.size)
         self.R = self.qr.residual(self.Y)
-        self.trail.add([pick], [float(np.linalg.norm(self.R))])
-        return True
+        return self.norm
 
-    def step(self, limit: int) -> Status | None:
-        """Add the group g with the largest ‖X_gᵀR‖_F; if all these norms are zero, return a status.
-
-        R are the residuals of Y on the selected groups. The status says why the norms are zero.
-        """
-        problem, m = self.problem, self.data.n_features
-        c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
-        relative = self.data.rounding(self.qr.kappa) * problem.y_norm
-        error: FloatArray = relative * problem.column_norms[:m]
-        sizes = None
-        if self.lengths is not None:
-            sizes = np.sqrt(np.bincount(self.groups, c**2))
-            self.lengths.update(self.qr)
-            c = c * self.lengths.scale[:m]
-            error = relative * self.lengths.weights(np.append(c, np.zeros(self.ones)))[:m]
-        pick, _ = argmax(*self._norms(c, error), self.excluded, self._measure)
-        if pick is None:
-            rest = self._columns(np.setdiff1d(np.arange(len(self.counts)), self.excluded))
-            return measured_ending(self.qr, rest, self.data, self.Y)
-        self.add(pick if sizes is None else pick._replace(lam_star=float(sizes[pick.feature])))
-        return None
-
-    def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return, for each group, the norm of its entries of c divided by its weight, and an error bound.
-
-        c : (d,) one entry for each column.
-        error : (d,) bounds on the errors of c.
-        """
-        score = np.sqrt(np.bincount(self.groups, c**2))
-        summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
-        return score / self.weights, (np.sqrt(np.bincount(self.groups, error**2)) + summed) / self.weights
-
-    def _columns(self, J: IndexArray) -> IndexArray:
-        """Return the columns of the groups J."""
-        return np.flatnonzero(np.isin(self.groups, J))
-
-    def _measure(self, J: IndexArray) -> Scores:
-        """Return the scores ‖X_gᵀR‖_F of the groups g in J, with sharp error bounds.
-
-        R are the residuals of Y on the selected groups.
-        """
-        columns = self._columns(J)
-        measured = measure(self.qr, columns, self.data, self.Y)
-        found = measured.correlations() if self.lengths is None else measured.quotients()
-        c, e = np.zeros((2, len(self.groups)))
-        c[columns], e[columns] = found.score, found.error
-        score, error = self._norms(c, e)
-        return Scores(score[J], error[J], found.coarse)
+    def ending(self, units: Units, rest: IndexArray) -> Status:
+        """Return the status that says why ‖X_iᵀR‖ is zero for the columns `rest`, which are not selected."""
+        return measured_ending(self.qr, rest, self.data, self.Y)
 
     def coefficients(self) -> list[FloatArray]:
-        """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
+        """Return the coefficients after t = 0, 1, … units: one array (|S_t|, q) for each t.
 
-        S_t are the columns of the first t groups, in the order of the rows of the array, and q is the number
+        S_t are the columns of the first t units, in the order of the rows of the array, and q is the number
         of outputs. With an intercept, an array has one more row, the first one, with the intercepts (q,).
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
@@ -220,15 +193,30 @@ class GroupSelection:
             coefs.append(coef)
         return coefs
 
-    def path(self, status: Status) -> GroupPath:
-        data, dtype, scale, ones = self.data, self.data.dtype, self.data.design.scale, self.ones
-        coefs = self.coefficients()
-        units = np.ones(len(self.support)) if scale is None else scale[self.support]
-        intercepts = np.array([coef[0] if ones else np.zeros(self.Y.shape[1]) for coef in coefs], dtype)
-        inner = [coef[ones:] * units[: len(coef) - ones, None] for coef in coefs[1:]]
-        path = tuple(coef.astype(dtype) for coef in inner)
-        lists = (self.trail.support, self.support, self.sizes, self.ranks)
-        order, support, sizes, ranks = (np.array(numbers, np.intp) for numbers in lists)
-        fits = (path, intercepts, *self.trail.fields(dtype), np.array(self.trail.norms, dtype))
-        groups, fit = self.groups.copy(), data.design.fit(data.names)
-        return GroupPath(order, groups, support, sizes, ranks - ones, *fits, (), np.zeros(0), status, fit)
+
+def group_path(state: UnitState[GroupLeastSquares, GroupPath], status: Status) -> GroupPath:
+    """Return the groups that were selected so far, with the coefficients in the units of X."""
+    fit, trail = state.fit, state.trail
+    data, dtype, ones = fit.data, fit.data.dtype, fit.ones
+    coefs, scale = fit.coefficients(), data.design.scale
+    scales = np.ones(len(fit.support)) if scale is None else scale[fit.support]
+    intercepts = np.array([coef[0] if ones else np.zeros(fit.Y.shape[1]) for coef in coefs], dtype)
+    inner = [coef[ones:] * scales[: len(coef) - ones, None] for coef in coefs[1:]]
+    lam_star, margin, ties = trail.fields(dtype)
+    return GroupPath(
+        order=np.array(trail.support, np.intp),
+        groups=state.units.groups.copy(),
+        support=np.array(fit.support, np.intp),
+        sizes=np.array(fit.sizes, np.intp),
+        ranks=np.array(fit.ranks, np.intp) - ones,
+        coef_path=tuple(coef.astype(dtype) for coef in inner),
+        intercept_path=intercepts,
+        lam_star=lam_star,
+        margin=margin,
+        ties=ties,
+        residual_norm=np.array(trail.norms, dtype),
+        unfitted=state.unfitted,
+        recession=state.recession,
+        status=status,
+        fit=data.design.fit(data.names),
+    )

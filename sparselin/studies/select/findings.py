@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from sparselin.greedy._groups import weights_of_groups
+from sparselin.greedy._units import weights_of_groups
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
