@@ -1,4 +1,27 @@
-"""Orthogonal Matching Pursuit."""
+"""Orthogonal Matching Pursuit.
+
+It is Algorithm 2 of *Sequential Attention for Feature Selection*, which takes ten lines:
+
+>>> import numpy as np
+>>> def algorithm_2(X, y, k):
+...     S = []
+...     for _ in range(k):
+...         beta = np.linalg.lstsq(X[:, S], y, rcond=None)[0]  # β_S = argmin ‖X_Sβ − y‖²
+...         r = y - X[:, S] @ beta  # P_S^⊥y
+...         score = np.abs(X.T @ r)  # |⟨X_i, r⟩|
+...         score[S] = -1  # i ∉ S
+...         S.append(int(np.argmax(score)))  # S ← S ∪ {i*}; in a tie, the lowest index
+...     return S
+>>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
+>>> algorithm_2(X, np.array([1.0, 4.0]), 2)
+[1, 0]
+
+`omp` makes these picks. It also says which scores are tied to rounding, and when a path must end
+(`linalg.ties`). The schemes only find the same picks sooner: a *run* of one compiled call makes many picks of
+a small problem, and a *screen* in 16 bits rules out most columns of a pick (`_single`); a *block* of guessed
+picks is checked by one product with X (`_blocks`); a *batch* of signals shares XᵀX (`batch_omp`). Where a
+scheme cannot prove a pick, the rule `largest_correlation` compares all columns.
+"""
 
 from __future__ import annotations
 
