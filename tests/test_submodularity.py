@@ -160,7 +160,7 @@ def test_the_chain_of_spectral_bounds(rng):
         X = rng.normal(size=(d + 3, d)) + rng.normal(size=(d + 3, 1))
         X /= np.linalg.norm(X, axis=0)
         U, k = rng.permutation(d)[: rng.integers(1, 3)].tolist(), int(rng.integers(2, 4))
-        data = submodularity._scale(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U), k)
+        data = submodularity._unit_columns(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U), k)
         residual = submodularity._residual_bound(data, 10**6)
         sets = [sorted({*U, *A}) for _, A in pairs(d, [], k)]
         joint = min(np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for S in sets)

@@ -47,36 +47,9 @@ import scipy.linalg
 from sparselin._kernels import dependence as kernels
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
-from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FloatArray, IndexArray
-from sparselin.subsets.dependence import exactness
-
-
-class ScaledData(NamedTuple):
-    """The nonzero columns X and y of a problem in float64, in at most d + 1 rows.
-
-    y and X are scaled so that y and the longest column have length one.
-
-    Attributes
-    ----------
-    problem : the problem from which the data come.
-    X, y : the scaled data.
-    place : (d,) the position in X of each column of the problem, −1 for zero columns.
-    norms : (d',) the lengths of the columns of X.
-    exact : the data for exact decisions whether columns are dependent.
-    """
-
-    problem: Problem
-    X: FloatArray
-    y: FloatArray
-    place: IndexArray
-    norms: FloatArray
-    exact: kernels.DependenceTest
-
-    @property
-    def d(self) -> int:
-        return int(self.X.shape[1])
+from sparselin.subsets.unit_data import UnitData
 
 
 class IndependentColumns(NamedTuple):
@@ -138,28 +111,7 @@ class PrefixBounds(NamedTuple):
     q_squared: tuple[float, float] = (1.0, 1.0)
 
 
-def scale(problem: Problem) -> ScaledData:
-    """Scale y and the longest column of a problem to length one; y = 0 stays zero."""
-    norms = problem.column_norms.astype(np.float64)
-    # if all columns are zero, keep one of them
-    keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
-    columns = problem.columns(keep)  # refused if it does not fit into the memory
-    A = np.empty((problem.n, len(keep) + 1), order="F")
-    A[:, :-1] = columns
-    # twice: the first lengths are rounded to the dtype of the problem
-    A[:, :-1] /= norms[keep].max(initial=0) or 1.0
-    A[:, :-1] /= math.sqrt(np.einsum("ij,ij->j", A[:, :-1], A[:, :-1]).max()) or 1.0
-    A[:, -1] = problem.y / np.float64(problem.y_norm or 1.0)
-    if problem.n > A.shape[1]:
-        A = np.asarray(np.linalg.qr(A, mode="r"))
-    place = np.full(problem.d, -1)
-    place[keep] = np.arange(len(keep))
-    X, y = np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1])
-    lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
-    return ScaledData(problem=problem, X=X, y=y, place=place, norms=lengths, exact=exactness(problem, keep))
-
-
-def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
+def basis(data: UnitData, places: IndexArray) -> IndependentColumns:
     """Choose linearly independent columns with the same span as the columns at `places`.
 
     Columns are considered in the order of `places`.
@@ -179,7 +131,7 @@ def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
     return J._replace(undecided=undecided)
 
 
-def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> IndependentColumns | None:
+def _factors(data: UnitData, J: IndexArray, sure: bool = False) -> IndependentColumns | None:
     """Factor the columns J, scaled to unit length; return None if they are not certain to be independent.
 
     sure : True if the columns are known to be independent.
@@ -197,7 +149,7 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
     return None
 
 
-def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> IndexArray:
+def _outside(data: UnitData, J: IndependentColumns, places: IndexArray) -> IndexArray:
     """Return for each column at `places` whether it is outside the span of the columns J.
 
     The result is 1 if it is outside, 0 if it is inside, and −1 if rounding leaves this undecided.
@@ -220,13 +172,13 @@ def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArr
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
-def r2_of_set(data: ScaledData, S: IndexArray) -> tuple[float, float]:
+def r2_of_set(data: UnitData, S: IndexArray) -> tuple[float, float]:
     """Return R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
     J = data.place[S]
     return _r2_of_basis(data, basis(data, J[J >= 0]))
 
 
-def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
+def _r2_of_basis(data: UnitData, J: IndependentColumns) -> tuple[float, float]:
     """Return R² of least squares on the columns J, and a bound on its rounding error."""
     if not data.y.any():
         return 0.0, 0.0
@@ -243,7 +195,7 @@ def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]
     return max(0.0, square - left), error if len(J.J) else 0.0
 
 
-def r2_of_all(data: ScaledData) -> float:
+def r2_of_all(data: UnitData) -> float:
     """Return an upper bound on R² of least squares on all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
@@ -285,7 +237,7 @@ class _Remainder(NamedTuple):
 
 
 def step(
-    data: ScaledData, S: IndexArray, pick: IndexArray, k: int, known: LowerBounds, limits: tuple[int, int]
+    data: UnitData, S: IndexArray, pick: IndexArray, k: int, known: LowerBounds, limits: tuple[int, int]
 ) -> PrefixBounds:
     """Compute the constants of the guarantees at a set S of independent columns.
 
@@ -348,7 +300,7 @@ def step(
     )
 
 
-def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
+def _project_others(data: UnitData, J: IndependentColumns) -> _Remainder:
     """Project the columns outside the span of S, and y, off S, with one reorthogonalisation."""
     others = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
     outside = _outside(data, J, others)

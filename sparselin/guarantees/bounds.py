@@ -15,7 +15,7 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, r2_of_set, scale, step
+from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, r2_of_set, step
 from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
@@ -24,6 +24,7 @@ from sparselin.linalg.elimination import centre, eliminate
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import BestSubset, Bound, FloatArray, GuaranteeBounds, IndexArray, Interval, Status
 from sparselin.subsets.best_subset import best_subset
+from sparselin.subsets.unit_data import UnitData
 from sparselin.validation import Columns, check_count, check_level
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
@@ -139,7 +140,7 @@ def guarantee_bounds(
         raise ValueError(f"nu is the weight of a regularizer: pass one, or leave nu out; got nu={nu}")
     _check_algorithms(algorithms)
     problem = eliminate(whole, first)
-    scaled = scale(problem)
+    scaled = UnitData.by_longest(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
     if optimum.status is Status.STOPPED:  # it had no callback, so this was Ctrl-C: stop here too
         raise KeyboardInterrupt
@@ -187,7 +188,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
     return Interval(min(lower, upper), upper, f"the best subset by {best.method}", rounding=rounding)
 
 
-def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: ScaledData) -> list[Bound]:
+def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: UnitData) -> list[Bound]:
     """Return the guarantees on R² for the run of one algorithm."""
     if run.algorithm == "FR":
         return promises.of_forward_regression(run, spectrum.correlation, data)
@@ -202,7 +203,7 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
         raise ValueError(f"algorithms must be a sequence of names in {', '.join(known)}; got {algorithms!r}")
 
 
-def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
+def _best(data: UnitData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
     """Return bounds on R² of the best subset.
 
     The lower bound is the largest R² of the sets that were examined. The upper bound is the smaller of two
@@ -226,7 +227,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
 class _Cache:
     """A cache of the constants at each set S of a greedy path, because several paths may contain S."""
 
-    def __init__(self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, nodes: int) -> None:
+    def __init__(self, data: UnitData, k: int, spectrum: _Spectrum, pair_limit: int, nodes: int) -> None:
         self.data, self.k, self.spectrum = data, k, spectrum
         self.pair_limit, self.node_limit = pair_limit, nodes
         self.gammas: dict[frozenset[int], FloatArray] = {}
@@ -284,7 +285,7 @@ class _Spectrum:
     eigenvalue over the Gram matrices of s columns.
     """
 
-    def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
+    def __init__(self, data: UnitData, k: int, node_limit: int) -> None:
         self.data, self.node_limit, self.sizes = data, node_limit, {"2k − 1": 2 * k - 1, "2k": 2 * k}
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
         self.given = dataclasses.replace(found, lambda_min=self._widen(found.lambda_min, found.k))

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import PrefixBounds, ScaledData, r2_of_all
+from sparselin.guarantees._along_path import PrefixBounds, r2_of_all
 from sparselin.problem import Problem
 from sparselin.problem.errors import UNIT
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
+from sparselin.subsets.unit_data import UnitData
 
 DAS_KEMPE = "Das and Kempe, Submodular meets Spectral (2011)"
 OURS = "docs/guarantees.md"
@@ -48,7 +49,7 @@ class GreedyRun(NamedTuple):
         return Bound(name, self.algorithm, formula, source, needed, lower, upper, self.achieved)
 
 
-def of_forward_regression(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
+def of_forward_regression(run: GreedyRun, spectrum: dict[str, FloatArray], data: UnitData) -> list[Bound]:
     """Return the guarantees for R² of a run of FR (forward regression).
 
     spectrum : bounds (2,) on λ_min over sets of columns scaled to unit length, by the size of the sets:
@@ -68,7 +69,7 @@ def of_forward_regression(run: GreedyRun, spectrum: dict[str, FloatArray], data:
     ]
 
 
-def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
+def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: UnitData) -> list[Bound]:
     """Return the guarantees for R² of a run of OMP, or of another method that picks the largest |c|, c = Xᵀr.
 
     spectrum : a dictionary. Its keys are the sizes s of sets of columns: "k", "2k − 1" and "2k". Its values
@@ -134,7 +135,7 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
     return np.asarray(1 - left)
 
 
-def certificate(run: GreedyRun, data: ScaledData) -> Bound:
+def certificate(run: GreedyRun, data: UnitData) -> Bound:
     """Return the guarantee that follows from the finished run, without hypotheses.
 
     Its factor is R²(S), S the selected set, divided by an upper bound on R² of k columns.

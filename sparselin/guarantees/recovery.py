@@ -34,12 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalize, scale_by_powers
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, equal_lengths
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY, rank_level
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
+from sparselin.subsets.unit_data import UnitData
 from sparselin.validation import Columns, check_indices, frame_labels, frame_names
 
 _TROPP = "Tropp, Greed is good (2004)"
@@ -131,7 +131,7 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
         return _largest_norm(np.ldexp((rest.T @ pseudo.T) / lengths, others[:, None] - own).T)
 
 
-def condition(data: ScaledData, best: BestSubset) -> Condition:
+def condition(data: UnitData, best: BestSubset) -> Condition:
     """Compute the constants for the recovery of the best subset, without features of coefficient zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
@@ -209,7 +209,7 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(run: GreedyRun, found: Condition, given: SparseEigenvalues, data: ScaledData) -> list[Bound]:
+def of_recovery(run: GreedyRun, found: Condition, given: SparseEigenvalues, data: UnitData) -> list[Bound]:
     """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
     If the hypotheses of a guarantee hold, its factor is 1 up to rounding.

@@ -25,13 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import ScaledData, r2_of_set, scale
+from sparselin.guarantees._along_path import r2_of_set
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, saturate
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
 from sparselin.spectral import SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
+from sparselin.subsets.unit_data import UnitData
 
 _PAPER = "Selecting Diverse Features (2012)"
 # The largest number of sets over which max g is computed by enumeration.
@@ -49,7 +50,7 @@ class Given(NamedTuple):
 class _Objective(NamedTuple):
     """The objective g(S) = R²(S) + ν·f(S), where the regularizer f is evaluated on C = XᵀX."""
 
-    data: ScaledData
+    data: UnitData
     C: FloatArray
     f: Any
     nu: float
@@ -82,7 +83,7 @@ def of_regularized(
     best : R² of the best subset, as a share of the part of y that the forced features leave unexplained.
     """
     problem, first = given.problem, given.forced
-    g, more = _Objective(scale(problem), _gram(problem), f, nu, first), k - len(first)
+    g, more = _Objective(UnitData.by_longest(problem), _gram(problem), f, nu, first), k - len(first)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu, forced=first)
     local: SubsetResult | None = None
     with contextlib.suppress(ValueError):  # local search refuses an f that is negative where it begins

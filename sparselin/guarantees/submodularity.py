@@ -70,7 +70,7 @@ from sparselin.linalg.elimination import eliminate
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import IndexArray, SubmodularityRatio
-from sparselin.subsets.dependence import exactness
+from sparselin.subsets.unit_data import UnitData
 from sparselin.validation import Columns, check_count, check_generator
 
 # Up to this number of pairs, enumeration costs less than a bound.
@@ -169,7 +169,7 @@ def submodularity_ratio(
     nonzero = np.flatnonzero(problem.column_norms)
     if problem.y_norm == 0 or len(nonzero) == 0:
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
-    data = _scale(problem, nonzero, J, k)
+    data = _unit_columns(problem, nonzero, J, k)
     best = kernels.Best(np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1))
     mu, worst, bound = 0.0, 0.0, ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
@@ -194,25 +194,14 @@ def _result(bounds: tuple[float, float], method: str, L: IndexArray, A: IndexArr
     return SubmodularityRatio(lower, upper, method, np.sort(L), np.sort(A), rounding=AGREE * upper)
 
 
-def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
-    """Scale the nonzero columns and y to unit length, for the kernels of γ_{U,k}, the submodularity ratio.
-
-    J are the columns of U. The data are replaced by a triangular factor of (X, y) if the factor has fewer
-    rows.
-    """
-    A = np.column_stack([problem.columns(nonzero), problem.y]).astype(np.float64, order="F")
-    # twice: the first lengths are rounded to the dtype of the problem
-    A /= np.append(problem.column_norms[nonzero], problem.y_norm)
-    A /= np.sqrt(np.einsum("ij,ij->j", A, A))
-    if problem.n > A.shape[1]:
-        A = np.asarray(np.linalg.qr(A, mode="r"))
-    place = np.full(problem.d, -1)
-    place[nonzero] = np.arange(len(nonzero))
-    U = place[J]
+def _unit_columns(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
+    """Return the nonzero columns and y, scaled to unit length, for the kernels; J are the columns of U."""
+    data = UnitData.by_length(problem, nonzero, twice=True)
+    U, n = data.place[J], len(data.y)
     U = U[U >= 0]
-    rows = np.zeros((A.shape[1], len(A) + len(U) + k))
-    rows[:, : len(A)] = A.T
-    return kernels.UnitColumns(rows, U, k, len(A), exactness(problem, nonzero))
+    rows = np.zeros((data.d + 1, n + len(U) + k))
+    rows[:-1, :n], rows[-1, :n] = data.X.T, data.y
+    return kernels.UnitColumns(rows, U, k, n, data.exact)
 
 
 def _count(d: int, u: int, k: int) -> int:

@@ -229,7 +229,8 @@ class BestFirst:
                 self._examine(self.open[0])
                 if self.open and len(self.listed) > most and len(self.within_limit()) > most:
                     return Status.STOPPED
-                bounds = self.scaled.unit * self.best.value, self.scaled.unit * self.lower
+                factor = self.scaled.units.factor
+                bounds = factor * self.best.value, factor * self.lower
                 if watch.stops(self.nodes, self.features(self.groups), *bounds):
                     return Status.STOPPED
                 if self.record is not None and len(self.record.vectors) > _VECTORS:
@@ -423,12 +424,12 @@ class BestFirst:
         residuals, coef = [problem.y], np.empty(0)
         for t in range(1, len(support) + 1):
             fit = self.scaled.values.solve(support[:t])
-            coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
+            coef = np.ldexp(fit.coef, scaled.units.lift - scaled.units.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
         root = math.sqrt(self.given.ridge) * coef  # the squares of coefficients may overflow
         value = float(squares[-1] + root @ root)
-        lower = min(value, scaled.unit * self.lower)
+        lower = min(value, scaled.units.factor * self.lower)
         room = _LOST * problem.y_norm**2
         optimal = status is Status.COMPLETED and value - lower <= room
         if status is Status.COMPLETED and value - lower > max(room, self.gap * value):
@@ -471,7 +472,8 @@ class BestFirst:
         if self.record is None or not self.scaled.strict or rounded:
             return None
         scaled, given = self.scaled, self.given
-        parts = self.record.parts({node.number: node.vector for node in self.open}, given.group, scaled.lift)
+        nodes = {node.number: node.vector for node in self.open}
+        parts = self.record.parts(nodes, given.group, scaled.units.lift)
         if ("bound", -1) in parts["tree"]:
             return None
         value = self.best.value + self.room
@@ -494,7 +496,7 @@ class BestFirst:
             support=tuple(self.groups.tolist()),
             at_lower=tuple(sides[0].tolist()),
             at_upper=tuple(sides[1].tolist()),
-            scale=scaled.shift,
+            scale=scaled.units.shift,
             hierarchy=given.hierarchy.pairs,
             **parts,
         )

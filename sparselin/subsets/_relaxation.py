@@ -91,6 +91,7 @@ from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets._hierarchy import Hierarchy
 from sparselin.subsets._set_values import SetFit, SetValues, set_fit, solve_in_box
+from sparselin.subsets.unit_data import BinaryUnits
 
 # The steps of the power method for the largest t in D, the shares of it that are tried, and the share that D
 # loses so that a certificate can prove it with rounded columns.
@@ -142,13 +143,11 @@ class Scaled:
 
     Attributes
     ----------
-    shift, lift : column X_j was divided by 2^shift_j, and y by 2^lift.
+    units : the problem in these units.
     ridge, low, high : (d,) the ridge and the box in these units.
     inner : (2, d) the box that bounds use; it is smaller if a box was derived.
     G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
     b, half : Xᵀy and ½‖y‖².
-    unit : the factor that converts the objective q in these units to ‖y − Xβ‖² + ridge·‖β‖² in the units of
-        the data.
     error : a bound on the error of a product of two columns, or of a column and y.
     values : the fits by orthogonal factors, and the intervals that contain the values of sets.
     strict : whether D is small enough for a certificate.
@@ -156,23 +155,15 @@ class Scaled:
 
     def __init__(self, problem: Problem, given: Restrictions) -> None:
         d, self.strict = problem.d, True
-        norms = np.hypot(problem.column_norms, math.sqrt(given.ridge))
-        self.shift = np.where(norms > 0, np.frexp(norms)[1], 0).astype(np.intp)
-        self.lift = int(np.frexp(problem.y_norm)[1]) if problem.y_norm > 0 else 0
-        X: Any = problem.columns(np.arange(d))
-        for part in (self.shift // 2, self.shift - self.shift // 2):  # faster than ldexp, and as exact
-            X *= np.ldexp(1.0, -part)
-        self.y = np.ldexp(problem.y, -self.lift)
-        self.unit = 2 * math.ldexp(1.0, 2 * self.lift)
-        self.n, self.half = problem.n, float(self.y @ self.y) / 2
-        self.ridge = np.ldexp(given.ridge, -2 * self.shift)
+        self.units = units = BinaryUnits(problem, given.ridge)
+        X: Any = units.columns(np.arange(d))
+        self.n, self.half = problem.n, units.half
+        self.ridge = np.ldexp(given.ridge, -2 * units.shift)
         self.ridge[self.ridge < TINY] = 0.0  # it would be rounded, perhaps up
-        self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
+        self.low, self.high = (np.ldexp(v, units.shift - units.lift) for v in (given.low, given.high))
         self.inner = np.stack([self.low, self.high])
-        self.values = SetValues(
-            problem, shift=self.shift, lift=self.lift, ridge=self.ridge, low=self.low, high=self.high
-        )
-        self.group, self.b = given.group, X.T @ self.y
+        self.values = SetValues(units, self.ridge, self.low, self.high)
+        self.group, self.b = given.group, X.T @ units.y
         eps = max(problem.errors.double_eps, problem.errors.gram_eps)
         self.error = problem.n * EPS / 2 + 2 * SAFETY * eps
         self.G, self.rows = np.empty((0, 0)), np.empty((0, 0))
@@ -305,7 +296,7 @@ class Stage:
         self.data = kernels.Relaxation(
             M=G,
             rows=rows,
-            y=scaled.y,
+            y=scaled.units.y,
             ridge=scaled.ridge[J],
             b=scaled.b[J],
             D=D,

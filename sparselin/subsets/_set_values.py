@@ -43,13 +43,10 @@ import numpy as np
 
 from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.problem import Problem
 from sparselin.problem.errors import SAFETY
 from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets.dependence import exactness
-
-# The factor of more columns than this takes longer than the fits of the sets that need it.
-_FEW = 200
+from sparselin.subsets.unit_data import BinaryUnits, triangle
 
 
 class SetFit(NamedTuple):
@@ -76,40 +73,19 @@ class SetValue(NamedTuple):
 class SetValues:
     """The fits on sets of features of a problem, by orthogonal factors.
 
-    shift, lift : column X_j is divided by 2^shift_j, and y by 2^lift.
+    units : the problem in units of powers of two.
     ridge, low, high : (d,) the ridge and the box in these units.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        shift: IndexArray,
-        lift: int,
-        ridge: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-    ) -> None:
-        self.problem, self.shift, self.ridge = problem, shift, ridge
-        self.low, self.high = low, high
-        self.y = np.ldexp(problem.y, -lift)
-        self.half = float(self.y @ self.y) / 2
-        self.unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
-        self._factor: FloatArray | None = None
-
-    def _columns(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return the columns X_J and y in these units; of tall data, columns of a triangular factor."""
-        problem, d = self.problem, self.problem.d
-        if problem.n <= d + 1 or d > _FEW:
-            return np.ldexp(problem.columns(J), -self.shift[J]), self.y
-        if self._factor is None:
-            X = np.ldexp(problem.columns(np.arange(d)), -self.shift)
-            self._factor = _triangle(X, self.y)
-        return self._factor[:, J], self._factor[:, -1]
+    def __init__(self, units: BinaryUnits, ridge: FloatArray, low: FloatArray, high: FloatArray) -> None:
+        self.units, self.problem = units, units.problem
+        self.ridge, self.low, self.high = ridge, low, high
+        errors, n = self.problem.errors, self.problem.n
+        self.unit = Unit(SAFETY * errors.double_eps, math.sqrt(n), errors.of_squares)
 
     def _data(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return A = [X_J; diag(√ridge_J)], and y extended by zeros; without a ridge X_J and y."""
-        A, y = self._columns(J)
+        A, y = self.units.in_few_rows(J)
         if not self.ridge[J].any():
             return A, y
         return np.vstack([A, np.diag(np.sqrt(self.ridge[J]))]), np.append(y, np.zeros(len(J)))
@@ -117,7 +93,7 @@ class SetValues:
     def solve(self, J: IndexArray, boxed: bool = True) -> SetFit:
         """Minimise the objective over coefficients on the features J, within the box."""
         A, y = self._data(J)
-        R = _triangle(A, y)
+        R = triangle(A, y)
         A, y = R[:, :-1], R[:, -1]
         w, low, high = _least_squares(A, y), self.low[J], self.high[J]
         if boxed and ((w < low).any() or (w > high).any()):
@@ -127,7 +103,7 @@ class SetValues:
 
     def value(self, J: IndexArray) -> SetValue:
         """Return the least objective on the features J, and an interval that contains it."""
-        if self.half == 0:
+        if self.units.half == 0:
             return SetValue(0.0, 0.0, 0.0)
         A, y = self._data(J)
         boxed = bool(np.isfinite([self.low[J], self.high[J]]).any())
@@ -142,12 +118,12 @@ class SetValues:
         high = square + self._square_error(square, _size(A, y, fit.coef))
         low = self._relax(fit, A, y, ridged)
         if low is None and ridged:  # the objective without the ridge is at most q
-            low = self._relax(fit, *self._columns(J), ridged=False)
+            low = self._relax(fit, *self.units.in_few_rows(J), ridged=False)
         return self._interval(low or 0.0, square, high)
 
     def _interval(self, low: float, square: float, high: float) -> SetValue:
         """Return half of these numbers, brought between 0 and ½‖y‖², because β = 0 is in every box."""
-        most = self.half * (1 + self.unit.u * (1 + self.unit.root))
+        most = self.units.half * (1 + self.unit.u * (1 + self.unit.root))
         return SetValue(*(min(max(x / 2, 0.0), most) for x in (low, square, high)))
 
     def _relax(self, fit: SetFit, A: FloatArray, y: FloatArray, ridged: bool) -> float | None:
@@ -214,11 +190,6 @@ def set_fit(value: float, J: IndexArray, w: FloatArray, low: FloatArray, high: F
 def _size(A: FloatArray, y: FloatArray, w: FloatArray) -> float:
     """Return (‖y‖ + Σ‖A_j‖|w_j|)(1 + s/16), the error of the computed y − Aw in units of u."""
     return float(np.linalg.norm(y) + np.linalg.norm(A, axis=0) @ np.abs(w)) * (1 + len(w) / 16)
-
-
-def _triangle(A: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the triangular factor of [A y]."""
-    return np.asarray(np.linalg.qr(np.column_stack([A, y]), mode="r"))
 
 
 def _least_squares(A: FloatArray, b: FloatArray) -> FloatArray:

@@ -142,7 +142,7 @@ class _ExactValues:
             weights,
             intercept=origin.design.ones is not None,
             ridge=search.given.ridge,
-            scale=search.scaled.shift,
+            scale=search.scaled.units.shift,
         )
 
     def value(self, groups: tuple[int, ...]) -> Fraction:
@@ -153,12 +153,12 @@ class _ExactValues:
         box: dict[int, Any] = {}
         start: dict[int, Fraction] = {}
         for j in fit.J.tolist():
-            unit = Fraction(2) ** int(scaled.shift[j])
+            unit = Fraction(2) ** int(scaled.units.shift[j])
             ends = (float(side[j]) for side in (search.given.low, search.given.high))
             box[j] = [Fraction(end) * unit if math.isfinite(end) else None for end in ends]
         for side, J in enumerate((fit.at_low, fit.at_high)):
             start |= {j: box[j][side] for j in J.tolist()}
-        return self.objective.minimum_in_box(fit.J.tolist(), box, start) / Fraction(4) ** scaled.lift
+        return self.objective.minimum_in_box(fit.J.tolist(), box, start) / Fraction(4) ** scaled.units.lift
 
 
 def _result(
@@ -196,9 +196,9 @@ def _result(
     lower = min(limit, min((node.bound for node in search.open), default=limit))
     return SubsetsWithin(
         supports=supports,
-        values=scaled.unit * np.array([value.value for _, value in found], np.float64),
-        limit=scaled.unit * limit,
-        lower_bound=scaled.unit * max(0.0, lower),
+        values=scaled.units.factor * np.array([value.value for _, value in found], np.float64),
+        limit=scaled.units.factor * limit,
+        lower_bound=scaled.units.factor * max(0.0, lower),
         complete=status is Status.COMPLETED,
         share=counts / max(1, len(supports)),
         y_square=search.problem.y_norm**2,

@@ -9,7 +9,7 @@ import pytest
 
 import sparselin as sl
 from sparselin.guarantees import recovery
-from sparselin.guarantees._along_path import scale
+from sparselin.subsets.unit_data import UnitData
 
 from . import margins
 from .oracles import Design, Reduced, definiteness, number
@@ -58,7 +58,7 @@ def test_what_is_promised_of_exact_recovery_holds_where_other_columns_tie():
     path = sl.omp(X, y, m)
     assert set(path.ties[0]) == set(range(2 * m))
     assert path.r2 < 0.51
-    found = recovery.condition(scale(sl.Problem(X, y)), sl.best_subset(X, y, m, forced=S))
+    found = recovery.condition(UnitData.by_longest(sl.Problem(X, y)), sl.best_subset(X, y, m, forced=S))
     assert found.exact
     assert found.erc < 1
     assert found.factor <= path.r2
