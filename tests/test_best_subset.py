@@ -10,7 +10,6 @@ from refusals import interrupt
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.subsets import _depth_first as module
 from sparselin.subsets.best_subset import best_subset
 
 TIE = 1e-10  # of ‖y‖²
@@ -54,7 +53,7 @@ KINDS = ("gaussian", "integer", "duplicated", "wide", "running sums", "nearly de
 @pytest.fixture
 def cold(monkeypatch):
     """Nothing is known before the search, so that it must find what it proves."""
-    monkeypatch.setattr(module, "_starts", lambda X, y, k, forced: iter(()))
+    monkeypatch.setattr("sparselin.greedy.incumbents._starts", lambda X, y, k, forced: iter(()))
 
 
 def signal(n, d, k, seed, noise=1.0):

@@ -31,7 +31,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def cold(monkeypatch):
-    monkeypatch.setattr("sparselin.subsets._depth_first._starts", lambda X, y, k, forced: iter(()))
+    monkeypatch.setattr("sparselin.greedy.incumbents._starts", lambda X, y, k, forced: iter(()))
 
 
 def exact_least(X, y, k, intercept, forced=()):

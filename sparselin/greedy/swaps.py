@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._selection import Lengths
+from sparselin.greedy.incumbents import exchange
 from sparselin.greedy.ols import ols, subset_fields
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
@@ -114,7 +115,7 @@ def swaps(
     independent = ThinQR(problem, [*problem.with_ones(first), *initial]).index
     greedy = ols(given, k, forced=[*first, *(j for j in initial if j in independent)])
     total = _SubsetFit(problem, [], 0.0).square
-    fit = _SubsetFit(problem, greedy.support.tolist(), _EQUAL * total)
+    fit = begin = _SubsetFit(problem, greedy.support.tolist(), _EQUAL * total)
     squares, pairs = [fit.square], list[tuple[int, int]]()
 
     def result(status: Status) -> SwappedSubset:
@@ -132,11 +133,14 @@ def swaps(
             residuals=np.array(squares),
         )
 
-    candidates = _exact_pairs if rule == "exact" else _ompr_pairs
-    while (better := _first_better(fit, candidates(fit, first))) is not None:
-        fit, pair = better
+    promising = _exact_pairs if rule == "exact" else _ompr_pairs
+
+    def neighbours(fit: _SubsetFit, _: None) -> Iterator[_SubsetFit]:
+        return (fit.swap(i, j) for i, j in promising(fit, first))
+
+    for fit in exchange(begin, neighbours, _is_better):
         squares.append(fit.square)
-        pairs.append(pair)
+        pairs.append(fit.pair)
         if callback is not None and callback(result(Status.STOPPED)):
             return result(Status.STOPPED)
     return result(greedy.status)
@@ -147,15 +151,22 @@ class _SubsetFit:
 
     r, square : the residual, and its squared norm ‖r‖².
     slack : a swap must decrease ‖r‖² by more than `slack`.
+    pair : the swap (i, j) that made this set.
     """
 
-    def __init__(self, problem: Problem, S: list[int], equal: float) -> None:
-        self.problem, self.S, self.equal = problem, S, equal
+    def __init__(
+        self, problem: Problem, S: list[int], equal: float, pair: tuple[int, int] = (-1, -1)
+    ) -> None:
+        self.problem, self.S, self.equal, self.pair = problem, S, equal, pair
         self.qr = ThinQR(problem, problem.with_ones(np.array(S, np.intp)))
         self.r = self.qr.residual(problem.y)
         self.square = float(self.r @ self.r)
         error = problem.length_unit * float(self.qr.sizes(problem.y_norm, self.qr.Qt @ problem.y))
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
+
+    def swap(self, i: int, j: int) -> _SubsetFit:
+        """Return the fit on the set S − i + j, in which j takes the place of i."""
+        return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal, (i, j))
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
         """Return the data by which the rules compare swaps of a feature i ∈ S for a feature j ∉ S.
@@ -175,16 +186,9 @@ class _SubsetFit:
         return free, places, np.where(outside, lengths.squares, 0), c
 
 
-def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Try swaps (i, j) in order; return the fit after the first one that decreases the residual, and (i, j).
-
-    Returns None if no swap in `pairs` decreases the residual.
-    """
-    for i, j in pairs:
-        new = _SubsetFit(fit.problem, [j if x == i else x for x in fit.S], fit.equal)
-        if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
-            return new, (i, j)
-    return None
+def _is_better(new: _SubsetFit, old: _SubsetFit) -> bool:
+    """Return whether a swap decreases the residual in spite of rounding, and makes no column dependent."""
+    return new.qr.size == old.qr.size and new.square < old.square - max(old.slack, new.slack)
 
 
 def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:

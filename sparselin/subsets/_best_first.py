@@ -10,12 +10,14 @@ hierarchy, only closed sets (see `_hierarchy`) are compared, and it decides some
 
 import heapq
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
+from sparselin.greedy.incumbents import Incumbent, exchange
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
@@ -176,20 +178,25 @@ class BestFirst:
         for _ in range(self.k - len(S)):
             S = hierarchy.complete(S, np.argsort(-self._scores(fit, S), kind="stable"), self.k, 1)
             fit = self._try(S)
-        self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
-        while improved:
-            improved = False
-            for g in S[~np.isin(S, self.forced)]:
-                rest = hierarchy.without(S, g)
-                scores = self._scores(self.fit(rest), rest)
-                best = np.argsort(-scores, kind="stable")[:_TRIED]
-                for i in np.flatnonzero(scores[best] >= 0):
-                    other = hierarchy.complete(rest, np.roll(best, -i), self.k)
-                    tried = self.fit(other)
-                    if tried.value < value - _SLACK * self.scaled.half:
-                        S, value, improved = other, tried.value, True
-                        break
-        self.candidates.append(("exchanges", self._try(S)))
+        self.candidates = [("orthogonal matching pursuit", fit)]
+
+        def neighbours(incumbent: Incumbent, g: int) -> Iterator[Incumbent]:
+            rest = hierarchy.without(incumbent.S, g)
+            scores = self._scores(self.fit(rest), rest)
+            order = np.argsort(-scores, kind="stable")[:_TRIED]
+            for i in np.flatnonzero(scores[order] >= 0):
+                groups = hierarchy.complete(rest, np.roll(order, -i), self.k)
+                yield Incumbent(groups, self.fit(groups).value)
+
+        def is_better(new: Incumbent, old: Incumbent) -> bool:
+            return new.value < old.value - _SLACK * self.scaled.half
+
+        def leaving(incumbent: Incumbent) -> IndexArray:
+            return incumbent.S[~np.isin(incumbent.S, self.forced)]
+
+        best = Incumbent(S, fit.value)
+        best = [best, *exchange(best, neighbours, is_better, leaving)][-1]
+        self.candidates.append(("exchanges", self._try(best.S)))
         self.moves = 0
 
     @property

@@ -62,18 +62,18 @@ value. Then there is no lower bound.
 """
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sparselin._kernels import best_subset as kernels
+from sparselin.greedy.incumbents import Incumbent, first_sets, squared_residual
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.problem.memory import check_memory
-from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.results import IndexArray, SelectionPath, Status
 from sparselin.subsets._search import Found, Watch
-from sparselin.subsets.dependence import exactness
+from sparselin.subsets.unit_data import UnitData
 
 # The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
 # were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be
@@ -86,42 +86,28 @@ _APART = 1e-9
 _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
-# Tolerances for the first incumbents; bad incumbents cost time, but change no result. A squared distance from
-# a span counts as zero below the first tolerance. A decrease of ‖P_S^⊥y‖², or a difference of scores, counts
-# as zero below the second.
-_IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
 class Start:
-    """The start of a search: X and y in at most d + 1 rows, and the best of three greedy subsets.
+    """The start of a search: X and y in few rows, and the best of three greedy subsets.
 
     Attributes
     ----------
-    X, y : (n', d) and (n',), n' ≤ d + 1. y and each column are scaled to unit length unless they are zero.
-        Their inner products are those of the scaled data.
-    best, value : the best of the starting subsets, and its ‖P_S^⊥y‖²/‖y‖².
+    unit : the columns and y, scaled to unit length.
+    best : the best of the starting subsets, with its ‖P_S^⊥y‖²/‖y‖².
     candidates : pairs (name, R²) of all starting subsets.
     """
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         self.problem, self.k, self.forced = problem, k, forced
-        norms = problem.column_norms
-        X = problem.columns(np.arange(problem.d)) / np.where(norms > 0, norms, 1)
-        y = problem.y / (problem.y_norm or 1.0)
-        if problem.n > problem.d + 1:
-            R: Any = np.linalg.qr(np.column_stack([X, y]), mode="r")
-            X, y = R[:, :-1], R[:, -1]
-        self.X, self.y = np.ascontiguousarray(X), np.ascontiguousarray(y)
+        self.unit = UnitData.by_length(problem, np.arange(problem.d))
+        X, y = self.unit.X, self.unit.y
         self.candidates: list[tuple[str, float]] = []
-        self.best, self.value = forced, _residual(self.X[:, forced], self.y)
-        if problem.y_norm == 0:
-            return
-        for name, first in _starts(self.X, self.y, k, forced):
-            S = _exchange(self.X, self.y, first, len(forced))
-            value = _residual(self.X[:, S], self.y)
-            self.candidates.append((name, 1 - value))
-            if value < self.value - kernels.SLACK:
-                self.best, self.value = S, value
+        self.best = Incumbent(forced, squared_residual(X[:, forced], y))
+        for name, found in first_sets(X, y, k, forced) if problem.y_norm > 0 else ():
+            self.candidates.append((name, 1 - found.value))
+            if found.value < self.best.value - kernels.SLACK:
+                self.best = found
 
 
 class Tree:
@@ -135,7 +121,7 @@ class Tree:
         self.problem = problem
         self.start = start = Start(problem, k, forced)
         self.data, self.stack = project_data(start, start.forced), kernels.empty_stack(max(1, m - 1), d)
-        self.best = kernels.empty_search(m, start.value, d)
+        self.best = kernels.empty_search(m, start.best.value, d)
         free = np.setdiff1d(np.arange(d), start.forced)
         self.stack.features[0, : len(free)] = free
         self.stack.size[0] = len(free)
@@ -177,7 +163,7 @@ class Tree:
     @property
     def support(self) -> IndexArray:
         if self.best.counters[kernels.MOVES] == 0:
-            return self.start.best
+            return self.start.best.S
         return np.concatenate([self.start.forced, self.best.found[: self.best.counters[kernels.SIZE]]])
 
     @property
@@ -243,8 +229,9 @@ def project_data(start: Start, forced: IndexArray) -> kernels.SubsetData:
     Columns in the span of the forced columns are set to zero.
     """
     d = start.problem.d
-    rows, y = np.array(start.X.T, order="C"), start.y.copy()
-    exact = exactness(start.problem, np.arange(d))
+    rows: Any = np.array(start.unit.X.T, order="C")
+    y: Any = start.unit.y.copy()
+    exact = start.unit.exact
     data = kernels.SubsetData(
         X=rows, y=y, exact=exact, own=np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2)
     )
@@ -268,98 +255,3 @@ def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sele
     within = Problem(problem.columns(support), problem.y)
     order = by_quotients(within, len(support), forced=range(forced), by_rule=True).support
     return by_quotients(problem, k, forced=support[order], by_rule=True)
-
-
-def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterator[tuple[str, IndexArray]]:
-    """Yield (name, support) for each of three greedy methods that select at most k features.
-
-    The forced features come first in each support.
-
-    X (n, d), y (n,) : columns and y of unit length, or zero.
-
-    The methods are written in NumPy, because compiling the kernels of `ols` and `omp` takes more time than a
-    search.
-    """
-    longer = _forward(X, y, 2 * k, forced)
-    yield "orthogonal least squares", longer[:k]
-    yield "orthogonal matching pursuit", _forward(X, y, k, forced, quotients=False)
-    yield "backward elimination", _backward(X, y, k, len(forced), longer)
-
-
-def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:
-    """Exchange features of the support for the best features outside, as long as the residual decreases.
-
-    fixed : the number of features at the beginning of the support that are never exchanged.
-
-    Each exchange decreases the squared residual by at least 1e-10·‖y‖², so the loop terminates.
-    """
-    S = support.copy()
-    best = _residual(X[:, S], y)
-    improved = True
-    while improved:
-        improved = False
-        for place in range(fixed, len(S)):
-            left, _, fall = _falls(X, y, np.delete(S, place))
-            j = _first(fall)
-            if left - fall[j] < best - _NO_FALL and j != S[place]:
-                S[place], best, improved = j, left - fall[j], True
-    return S
-
-
-def _residual(X: FloatArray, y: FloatArray) -> float:
-    """Return the squared residual of least squares on the columns of X."""
-    r = y - X @ np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else y
-    return float(r @ r)
-
-
-def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArray, FloatArray]:
-    """Return ‖r‖², c = Xᵀr, and the decrease of ‖r‖² that each feature j would cause.
-
-    r = P_S^⊥y is the residual of least squares on S. The decrease is c_j²/‖P_S^⊥X_j‖².
-    """
-    Q = np.linalg.qr(X[:, S])[0]
-    r, Z = (v - Q @ (Q.T @ v) for v in (y, X))
-    c, squares = Z.T @ r, np.einsum("ij,ij->j", Z, Z)
-    c[S] = 0
-    c[squares <= _IN_SPAN] = 0
-    return float(r @ r), c, c**2 / np.maximum(squares, _IN_SPAN)
-
-
-def _first(score: FloatArray) -> int:
-    """Return the lowest index whose score is the largest up to rounding.
-
-    Therefore rounding does not decide ties.
-    """
-    return int(np.argmax(score >= score.max() - _NO_FALL))
-
-
-def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: bool = True) -> IndexArray:
-    """Add features to S, each time the one with the largest c_j²/‖P_S^⊥X_j‖², until S has k features.
-
-    c = XᵀP_S^⊥y are the correlations with the residual. If no feature reduces the residual, S stays smaller.
-
-    quotients : False to compare |c_j| instead.
-    """
-    while len(S) < k:
-        _, c, fall = _falls(X, y, S)
-        j = _first(fall if quotients else abs(c))
-        if fall[j] < _NO_FALL:
-            break
-        S = np.append(S, j)
-    return S
-
-
-def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
-    """Remove features from S until k are left, each time a feature whose removal raises ‖P_S^⊥y‖² least.
-
-    The increase for feature j is β_j²/((X_SᵀX_S)⁻¹)_jj with the least squares coefficients β on S. A zero
-    column has a row of zeros in the pseudoinverse, and its removal changes nothing.
-
-    fixed : the number of features at the beginning of S that are never removed.
-    """
-    while len(S) > k:
-        inverse = np.linalg.pinv(X[:, S])
-        squares = np.einsum("ij,ij->i", inverse, inverse)
-        rise = np.divide((inverse @ y) ** 2, squares, out=np.zeros(len(S)), where=squares > 0)
-        S = np.delete(S, fixed + _first(-rise[fixed:]))
-    return S

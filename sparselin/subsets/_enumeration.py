@@ -75,7 +75,7 @@ class Enumeration(Tree):
         self.problem, self.start, m = problem, Start(problem, k, forced), k - len(forced)
         self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
         self.data = self._project_off(project_data(self.start, forced[:0]), forced[:0], forced)
-        value = min(self.start.value, float(self.data.y @ self.data.y))
+        value = min(self.start.best.value, float(self.data.y @ self.data.y))
         self.best = kernels.empty_search(m, value, 0)
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
         free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
