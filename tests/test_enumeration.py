@@ -15,7 +15,7 @@ from sparselin.problem.errors import eps_of
 from sparselin.subsets import _enumeration
 from sparselin.subsets import best_subset as module
 from sparselin.subsets import dependence as _dependence
-from sparselin.subsets._depth_first import Tree
+from sparselin.subsets._depth_first import DepthFirst
 
 TIE = 1e-9  # of ‖y‖²
 
@@ -128,7 +128,7 @@ def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
         forced = rng.permutation(30)[: int(rng.integers(0, k + 1))].tolist()
         found = sl.best_subset(X, y, k, forced=forced, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "Enumeration", Tree)
+            patch.setattr(module, "Enumeration", DepthFirst)
             other = sl.best_subset(X, y, k, forced=forced, **options)
         assert found.optimal
         assert other.optimal

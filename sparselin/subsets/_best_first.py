@@ -22,7 +22,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
-from sparselin.subsets._search import Found, Watch, order_by_quotients
+from sparselin.subsets._search import SearchResult, order_by_quotients
 from sparselin.subsets._set_values import SetFit, SetValue
 from sparselin.subsets._tree_record import Node, TreeRecord
 from sparselin.subsets.certificate import SubsetCertificate
@@ -62,6 +62,8 @@ class BestFirst:
     record : the tree for a certificate, or None.
     """
 
+    step = 1
+
     def __init__(
         self,
         problem: Problem,
@@ -79,8 +81,7 @@ class BestFirst:
         self.listed: dict[tuple[int, ...], SetValue] = {}
         self.candidates: list[tuple[str, SetFit]] = []
         groups = np.unique(given.group)
-        self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
-        self.best, self.groups, self.ceiling = self.fit(forced), forced, math.inf
+        self.best, self.groups, self.ceiling = self.scaled.fit(forced), forced, math.inf
         if within is not None:
             self.ceiling = self.scaled.values.value(self.best.J).high
         self.room = 2 * self.scaled.value_error(self.best.coef)
@@ -121,31 +122,9 @@ class BestFirst:
         low = np.where(free, found + np.maximum(least - H, 0) - 8 * EPS * self.scaled.half, found)
         return stage.narrow(limit, low, w, c, H)
 
-    def features(self, groups: IndexArray) -> IndexArray:
-        """Return the features of these groups, group by group."""
-        return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
-
-    def fit(self, groups: IndexArray) -> SetFit:
-        """Minimise the objective over coefficients on the features of these groups, within the box."""
-        return self.scaled.solve(self.features(groups))
-
-    def lower_of(self, stage: Stage, groups: IndexArray, fit: SetFit) -> tuple[float, FloatArray]:
-        """Return a lower bound on the value of a fit on these groups, and the vector w that proves it.
-
-        The groups must belong to the stage. If the stage gives no bound, it is −inf, and w is empty.
-        """
-        if stage.is_void:
-            return -math.inf, np.empty(0)
-        w = np.zeros(len(self.scaled.b))
-        unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
-        w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
-        w, state = w[stage.features], np.where(np.isin(stage.groups, groups), IN, OUT).astype(np.int8)
-        H, c = np.empty(len(state)), np.empty(len(w))
-        return float(kernels.bound(stage.data, state, 0, w, c, H)[0]), w
-
     def _try(self, groups: IndexArray) -> SetFit:
         """Minimise the objective on these groups, and keep the set if it is the best so far."""
-        fit = self.fit(groups)
+        fit = self.scaled.fit(groups)
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value - self.room)
             first = self.forced
@@ -156,37 +135,21 @@ class BestFirst:
                 self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
         return fit
 
-    def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
-        """Return for each group an estimate of the decrease of the objective if the group is added.
-
-        Let w be the coefficients of the fit on `groups`, and c = b − Gw the negative gradient of the
-        objective there. The estimate is Σ c_j²/G_jj over the features j of the group, and −1 for `groups`.
-        Terms whose direction leaves the box are left out.
-        """
-        scaled = self.scaled
-        w = np.zeros(len(scaled.b))
-        w[fit.J] = fit.coef
-        c = scaled.b - scaled.times(w)
-        c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
-        scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
-        scores[groups] = -1
-        return np.asarray(scores)
-
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
         S, fit, hierarchy = self.forced, self.best, self.given.hierarchy
         for _ in range(self.k - len(S)):
-            S = hierarchy.complete(S, np.argsort(-self._scores(fit, S), kind="stable"), self.k, 1)
+            S = hierarchy.complete(S, np.argsort(-self.scaled.scores(fit, S), kind="stable"), self.k, 1)
             fit = self._try(S)
         self.candidates = [("orthogonal matching pursuit", fit)]
 
         def neighbours(incumbent: Incumbent, g: int) -> Iterator[Incumbent]:
             rest = hierarchy.without(incumbent.S, g)
-            scores = self._scores(self.fit(rest), rest)
+            scores = self.scaled.scores(self.scaled.fit(rest), rest)
             order = np.argsort(-scores, kind="stable")[:_TRIED]
             for i in np.flatnonzero(scores[order] >= 0):
                 groups = hierarchy.complete(rest, np.roll(order, -i), self.k)
-                yield Incumbent(groups, self.fit(groups).value)
+                yield Incumbent(groups, self.scaled.fit(groups).value)
 
         def is_better(new: Incumbent, old: Incumbent) -> bool:
             return new.value < old.value - _SLACK * self.scaled.half
@@ -223,30 +186,32 @@ class BestFirst:
         least = self.open[0].bound if self.open else math.inf
         return max(0.0, min(least, self.floor, self.best.value))
 
-    def run(self, watch: Watch, most: float = math.inf) -> Status:
-        """Search until no node is open, or until a limit, the callback or Ctrl-C stops the search.
+    @property
+    def support(self) -> IndexArray:
+        """The features of the best set so far."""
+        return self.scaled.features(self.groups)
 
-        most : a search for all sets within a limit ends once it has found more sets than this.
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least value so far, and a lower bound on it for all sets, in the units of the data."""
+        factor = self.scaled.units.factor
+        return factor * self.best.value, factor * self.lower
+
+    def advance(self, stop: float) -> bool:
+        """Examine the first open node, unless `stop` nodes have been examined; return True if none was left.
+
+        A node whose bound reaches the target has no better set. If all open nodes are such nodes, none is
+        left, and they are closed.
         """
-        stop = self.nodes + watch.nodes
-        try:
-            while self.open and self.open[0].bound < self.target:
-                if self.nodes >= stop or watch.is_late():
-                    return Status.MAX_ITER
+        if self.record is not None and len(self.record.vectors) > _VECTORS:
+            self.record = None
+        if self.open and self.open[0].bound < self.target:
+            if self.nodes < stop:
                 self._examine(self.open[0])
-                if self.open and len(self.listed) > most and len(self.within_limit()) > most:
-                    return Status.STOPPED
-                factor = self.scaled.units.factor
-                bounds = factor * self.best.value, factor * self.lower
-                if watch.stops(self.nodes, self.features(self.groups), *bounds):
-                    return Status.STOPPED
-                if self.record is not None and len(self.record.vectors) > _VECTORS:
-                    self.record = None
-            while self.open:
-                self._finish(self.open[0], [("bound", self.open[0].vector)], self.open[0].bound)
-        except KeyboardInterrupt:
-            return Status.STOPPED
-        return Status.COMPLETED
+            return False
+        while self.open:
+            self._finish(self.open[0], [("bound", self.open[0].vector)], self.open[0].bound)
+        return True
 
     def _examine(self, node: Node) -> None:
         """Compute the bound of the first open node, then close or split the node.
@@ -349,7 +314,7 @@ class BestFirst:
             self._finish(node, operations, math.inf)
             return
         fit = self._try(live)
-        low = self.lower_of(Stage(self.scaled, live), live, fit)[0]
+        low = Stage(self.scaled, live).lower_of(fit, live)[0]
         if low < self.target:
             low = max(low, self.scaled.values.value(fit.J).low)
         *sides, stable, binds = self.scaled.at_bounds(fit)
@@ -358,7 +323,7 @@ class BestFirst:
         if self.record is not None and not (stable and binds):
             vector, proved = -1, low
             if not stage.is_void:
-                proved, w = self.lower_of(stage, live, fit)
+                proved, w = stage.lower_of(fit, live)
                 vector = self.record.vector(stage, w)
             operation, self.second = ("bound", vector), min(self.second, proved)
         elif not all(map(np.array_equal, map(np.sort, (live, *sides)), map(np.sort, best))):
@@ -406,7 +371,7 @@ class BestFirst:
         free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
         if stage.is_void:
             chosen = stage.groups[inside]
-            scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
+            scores = self.scaled.scores(self.scaled.fit(chosen), chosen)[stage.groups[free]]
             best = free[np.argsort(-scores, kind="stable")]
             self._try(self.given.hierarchy.complete(chosen, stage.groups[best], self.k))
             g = int(best[0])
@@ -424,7 +389,7 @@ class BestFirst:
         operations = [*operations, ("split", int(stage.groups[g]), *numbers)]
         self._finish(node, operations, math.inf, children)
 
-    def result(self, status: Status) -> Found:
+    def result(self, status: Status) -> SearchResult:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
         problem, scaled = self.problem, self.scaled
         support = self._order()
@@ -446,7 +411,7 @@ class BestFirst:
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else rest
         half = scaled.half
         starts = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
-        return Found(
+        return SearchResult(
             support=support,
             coef=coef,
             squares=squares,

@@ -61,68 +61,28 @@ closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in t
 value. Then there is no lower bound.
 """
 
-import time
-from typing import Any
-
 import numpy as np
 
 from sparselin._kernels import best_subset as kernels
-from sparselin.greedy.incumbents import Incumbent, first_sets, squared_residual
-from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.problem.memory import check_memory
-from sparselin.results import IndexArray, SelectionPath, Status
-from sparselin.subsets._search import Found, Watch
-from sparselin.subsets.unit_data import UnitData
-
-# The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
-# were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be
-# distinguished.
-_MARGIN = 1e-10
-# Ten times the margin. If the recomputed squared residual exceeds the one of the search by more than this (in
-# units of ‖y‖²), and by more than its own rounding error, the status is BEYOND_PRECISION.
-_APART = 1e-9
-# With a larger rounding error (10⁻³ of ‖y‖ in ‖r‖) the result is not called optimal.
-_LOST = 1e-6
-# Seconds of search between two checks of the clock, the callback and Ctrl-C.
-_INTERVAL = 0.05
+from sparselin.results import IndexArray
+from sparselin.subsets._projected import ProjectedSearch
 
 
-class Start:
-    """The start of a search: X and y in few rows, and the best of three greedy subsets.
+class DepthFirst(ProjectedSearch):
+    """The depth-first search. Its nodes are a stack in arrays, on which the kernel `search` works.
 
-    Attributes
-    ----------
-    unit : the columns and y, scaled to unit length.
-    best : the best of the starting subsets, with its ‖P_S^⊥y‖²/‖y‖².
-    candidates : pairs (name, R²) of all starting subsets.
+    stack : the open nodes of the current branch.
     """
-
-    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        self.problem, self.k, self.forced = problem, k, forced
-        self.unit = UnitData.by_length(problem, np.arange(problem.d))
-        X, y = self.unit.X, self.unit.y
-        self.candidates: list[tuple[str, float]] = []
-        self.best = Incumbent(forced, squared_residual(X[:, forced], y))
-        for name, found in first_sets(X, y, k, forced) if problem.y_norm > 0 else ():
-            self.candidates.append((name, 1 - found.value))
-            if found.value < self.best.value - kernels.SLACK:
-                self.best = found
-
-
-class Tree:
-    """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see its docstring)."""
-
-    _first = 16  # the number of nodes before the first look at the clock
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         d, m = problem.d, k - len(forced)
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
-        self.problem = problem
-        self.start = start = Start(problem, k, forced)
-        self.data, self.stack = project_data(start, start.forced), kernels.empty_stack(max(1, m - 1), d)
-        self.best = kernels.empty_search(m, start.best.value, d)
-        free = np.setdiff1d(np.arange(d), start.forced)
+        super().__init__(problem, k, forced)
+        self.data, self.stack = self._project_off(forced), kernels.empty_stack(max(1, m - 1), d)
+        self.best = kernels.empty_search(m, self.first.value, d)
+        free = np.setdiff1d(np.arange(d), forced)
         self.stack.features[0, : len(free)] = free
         self.stack.size[0] = len(free)
         self.stack.kind[0] = kernels.STALE
@@ -130,41 +90,23 @@ class Tree:
         if m == 0:
             self.best.counters[kernels.DEPTH] = -1
 
-    def run(self, watch: Watch) -> Status:
-        """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
-        most, stop = self._first, min(self.nodes + watch.nodes, 2**62)
-        try:
-            while True:
-                looked = time.monotonic()
-                if self._advance(min(stop, self.nodes + most)):
-                    return Status.COMPLETED
-                if self.nodes >= stop or watch.is_late():
-                    return Status.MAX_ITER
-                most = 2 * most if time.monotonic() - looked < _INTERVAL / 2 else max(1, most // 2)
-                scale = self.start.problem.y_norm**2
-                bounds = scale * float(self.best.value[0]), scale * self.lower
-                if watch.stops(self.nodes, self.support, *bounds):
-                    return Status.STOPPED
-        except KeyboardInterrupt:
-            self._advance(0)  # compares a set that may still be waiting
-            return Status.STOPPED
+    def _project_off(self, forced: IndexArray) -> kernels.SubsetData:
+        """Project X and y off the forced columns, and scale the columns to length 1.
 
-    def _advance(self, stop: float) -> bool:
+        Columns in the span of the forced columns are set to zero.
+        """
+        data = self.unprojected()
+        if not len(forced):
+            return data
+        members = kernels.project_all(data, forced)
+        return data._replace(fixed=len(members), volume=float(data.exact.volumes[members].sum()))
+
+    def advance(self, stop: float) -> bool:
         """Search until the number of visited nodes is `stop`; return whether the tree is exhausted."""
         while not kernels.search(self.stack, self.best, int(stop)):
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
         return True
-
-    @property
-    def nodes(self) -> int:
-        return int(self.best.counters[kernels.NODES])
-
-    @property
-    def support(self) -> IndexArray:
-        if self.best.counters[kernels.MOVES] == 0:
-            return self.start.best.S
-        return np.concatenate([self.start.forced, self.best.found[: self.best.counters[kernels.SIZE]]])
 
     @property
     def lower(self) -> float:
@@ -176,82 +118,3 @@ class Tree:
             return 0.0
         open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
         return max(0.0, float(open_nodes.min(initial=self.best.value[0])) - self.margin)
-
-    @property
-    def undecided(self) -> bool:
-        """True if rounding leaves open whether some column is in the span of others; its gain is unknown."""
-        return bool(self.data.seen[0])
-
-    @property
-    def margin(self) -> float:
-        """The amount, in units of ‖y‖², by which lower bounds are reduced for rounding."""
-        return max(_MARGIN, float(self.data.seen[1]))
-
-    def result(self, status: Status) -> Found:
-        """Recompute the residual of the best subset, decide the status, and return the result."""
-        problem, k = self.start.problem, self.start.k
-        scale, value = problem.y_norm**2, float(self.best.value[0])
-        path = in_order(problem, k, self.support, len(self.start.forced))
-        least, error = kernels.remainder(self.data, self.support[len(self.start.forced) :])
-        limit = (value + max(_APART, error)) * scale
-        if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
-            path = by_quotients(problem, len(self.support), forced=self.support, by_rule=True)
-        square = float(path.residual_norm[-1] ** 2)
-        optimal = status is Status.COMPLETED
-        if optimal:
-            status = path.status
-        fewer = len(path.support) < k and status is Status.COMPLETED
-        if square > limit or (optimal and (self.undecided or fewer or max(self.margin, error) > _LOST)):
-            status, optimal = Status.BEYOND_PRECISION, False
-        lower = max(0.0, min(square, scale * self.lower, scale * (least - error)))
-        moves, candidates = int(self.best.counters[kernels.MOVES]), tuple(self.start.candidates)
-        squares = path.residual_norm**2
-        return Found(
-            support=path.support,
-            coef=path.coef,
-            squares=squares,
-            value=square,
-            lower=lower,
-            status=status,
-            optimal=optimal,
-            nodes=self.nodes,
-            moves=moves,
-            candidates=candidates,
-        )
-
-    def certificate(self) -> None:
-        """Return None: this search stores no vectors from which a certificate could prove its bounds."""
-
-
-def project_data(start: Start, forced: IndexArray) -> kernels.SubsetData:
-    """Make the data of the search: project X and y off the forced columns, and scale the columns to length 1.
-
-    Columns in the span of the forced columns are set to zero.
-    """
-    d = start.problem.d
-    rows: Any = np.array(start.unit.X.T, order="C")
-    y: Any = start.unit.y.copy()
-    exact = start.unit.exact
-    data = kernels.SubsetData(
-        X=rows, y=y, exact=exact, own=np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2)
-    )
-    if not len(forced):
-        return data
-    members = kernels.project_all(data, forced)
-    return data._replace(fixed=len(members), volume=float(exact.volumes[members].sum()))
-
-
-def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
-    """Order the features of the best subset by orthogonal least squares on this subset; return the path.
-
-    forced : the number of forced features, which are the first of `support` and stay first.
-
-    Features that do not reduce the residual are left out. If fewer than k remain, the status of the path is
-    that of orthogonal least squares on all columns, started from the subset.
-    """
-    if len(support) == 0:
-        return by_quotients(problem, k, by_rule=True)
-    support = np.concatenate([support[:forced], np.sort(support[forced:])])
-    within = Problem(problem.columns(support), problem.y)
-    order = by_quotients(within, len(support), forced=range(forced), by_rule=True).support
-    return by_quotients(problem, k, forced=support[order], by_rule=True)

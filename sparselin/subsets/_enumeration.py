@@ -29,7 +29,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import TINY
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
-from sparselin.subsets._depth_first import Start, Tree, project_data
+from sparselin.subsets._projected import ProjectedSearch
 from sparselin.subsets.dependence import exact_residual, least_residuals, original_columns
 
 # The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
@@ -61,7 +61,7 @@ class _Level(NamedTuple):
     square: float
 
 
-class Enumeration(Tree):
+class Enumeration(ProjectedSearch):
     """The comparison of all sets. Its nodes are the tiles of columns j, for each panel of columns i.
 
     free : the features that may be added to the forced ones.
@@ -69,13 +69,14 @@ class Enumeration(Tree):
     floor : the least exact value of the sets that rounding leaves open, or 0 if it is not known.
     """
 
-    _first = 1
+    step = 1
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        self.problem, self.start, m = problem, Start(problem, k, forced), k - len(forced)
+        super().__init__(problem, k, forced)
+        m = k - len(forced)
         self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
-        self.data = self._project_off(project_data(self.start, forced[:0]), forced[:0], forced)
-        value = min(self.start.best.value, float(self.data.y @ self.data.y))
+        self.data = self._project_off(self.unprojected(), forced[:0], forced)
+        value = min(self.first.value, float(self.data.y @ self.data.y))
         self.best = kernels.empty_search(m, value, 0)
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
         free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
@@ -96,9 +97,9 @@ class Enumeration(Tree):
 
     @property
     def undecided(self) -> bool:
-        return bool(self.data.seen[0]) or self.floor < self.best.value[0] - kernels.SLACK
+        return super().undecided or self.floor < self.best.value[0] - kernels.SLACK
 
-    def _advance(self, stop: float) -> bool:
+    def advance(self, stop: float) -> bool:
         for place in itertools.islice(self._places() if self.open else (), self.nodes, None):
             if self.nodes >= stop:
                 return False
@@ -140,7 +141,7 @@ class Enumeration(Tree):
         data, features, chosen = self.data, self.free, self.free[list(before)]
         if before:
             copies = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy())
-            data = self._project_off(copies, self.start.forced, chosen)
+            data = self._project_off(copies, self.forced, chosen)
             features = features[before[-1] + 1 :]
         square, unit, own = float(data.y @ data.y), data.exact.unit, data.own
         length = math.sqrt(square) or 1.0
@@ -195,7 +196,7 @@ class Enumeration(Tree):
 
     def _compare_pairs(self, level: _Level, panel: FloatArray, i: int) -> None:
         """Compare the sets with a nearly dependent pair (a, b), where a is in the panel and a < b."""
-        near, given, w = 2 * NEAR * BOUND, np.append(self.start.forced, level.before), level.w
+        near, given, w = 2 * NEAR * BOUND, np.append(self.forced, level.before), level.w
         for a, g in enumerate(panel, i):
             close = 1 - g**2 <= near * (w[a] + w)
             for b in a + 1 + np.flatnonzero(close[a + 1 :]):
@@ -222,7 +223,7 @@ class Enumeration(Tree):
 
     def _compare_exactly(self, sets: IndexArray) -> None:
         """Compare sets of features that rounding leaves open."""
-        forced = np.append(self.start.forced, self.problem.removed)
+        forced = np.append(self.forced, self.problem.removed)
         features, places = np.unique(sets, return_inverse=True)
         data = original_columns(self.origin, np.append(features, forced))
         if data is None:

@@ -148,6 +148,7 @@ class Scaled:
     inner : (2, d) the box that bounds use; it is smaller if a box was derived.
     G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
     b, half : Xᵀy and ½‖y‖².
+    members : for each group its features, without columns of zeros.
     error : a bound on the error of a product of two columns, or of a column and y.
     values : the fits by orthogonal factors, and the intervals that contain the values of sets.
     strict : whether D is small enough for a certificate.
@@ -174,6 +175,31 @@ class Scaled:
         else:
             self.rows = np.ascontiguousarray(X.T)
             self.diagonal = np.einsum("ij,ij->i", self.rows, self.rows) + self.ridge
+        kept = self.diagonal > 0
+        self.members = [np.flatnonzero((self.group == g) & kept) for g in np.unique(self.group)]
+
+    def features(self, groups: IndexArray) -> IndexArray:
+        """Return the features of these groups, group by group."""
+        return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
+
+    def fit(self, groups: IndexArray) -> SetFit:
+        """Minimise the objective over coefficients on the features of these groups, within the box."""
+        return self.solve(self.features(groups))
+
+    def scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
+        """Return for each group an estimate of the decrease of the objective if the group is added.
+
+        Let w be the coefficients of the fit on `groups`, and c = b − Gw the negative gradient of the
+        objective there. The estimate is Σ c_j²/G_jj over the features j of the group, and −1 for `groups`.
+        Terms whose direction leaves the box are left out.
+        """
+        w = np.zeros(len(self.b))
+        w[fit.J] = fit.coef
+        c = self.b - self.times(w)
+        c[((c > 0) & (self.high == 0)) | ((c < 0) & (self.low == 0))] = 0
+        scores = np.bincount(self.group, c**2 / np.maximum(self.diagonal, EPS), len(self.members))
+        scores[groups] = -1
+        return np.asarray(scores)
 
     def times(self, w: FloatArray) -> FloatArray:
         """Return Gw, where G = XᵀX + ridge."""
@@ -308,6 +334,21 @@ class Stage:
             eps=EPS,
         )
         self.is_void = bool((((low == -np.inf) | (high == np.inf)) & (D == 0)).any())
+
+    def lower_of(self, fit: SetFit, groups: IndexArray) -> tuple[float, FloatArray]:
+        """Return a lower bound on the value of a fit on groups of this stage, and a vector w that proves it.
+
+        If the stage gives no bound, it is −inf, and w is empty.
+        """
+        if self.is_void:
+            return -math.inf, np.empty(0)
+        w = np.zeros(len(self.scaled.b))
+        unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
+        w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
+        inside = np.isin(self.groups, groups)
+        w, state = w[self.features], np.where(inside, kernels.IN, kernels.OUT).astype(np.int8)
+        H, c = np.empty(len(state)), np.empty(len(w))
+        return float(kernels.bound(self.data, state, 0, w, c, H)[0]), w
 
     def narrow(self, value: float, low: FloatArray, w: FloatArray, c: FloatArray, H: FloatArray) -> Stage:
         """Return this stage with a box that contains all solutions whose value is at most `value`.

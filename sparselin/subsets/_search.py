@@ -1,19 +1,28 @@
-"""Limits, the callback and the progress line of a search for the best subset, its result and its order."""
+"""Run a search for the best subset: its limits, its callback, its progress line, and its result.
+
+There are three searches: depth first, best first, and the comparison of all sets. Each of them keeps its
+best set, a lower bound for all sets, and the nodes that are still to be examined. So it can stop after each
+node and go on later. `AnySearch` says what the searches have in common; `run` is the loop that they share.
+"""
+
+from __future__ import annotations
 
 import math
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.validation import check_count, check_level
 
-# Seconds between two calls of the callback, and between two lines on the terminal; the first comes later.
+# Seconds of search between two looks at the clock and two calls of the callback, and between two lines on the
+# terminal, the first of which comes later.
 _INTERVAL, _LINE, _FIRST = 0.05, 0.5, 2.0
 
 
@@ -33,7 +42,7 @@ class SearchState(NamedTuple):
     seconds: float
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The best subset of a search, in the units of the centred problem.
 
     squares : (t + 1,) ‖y − Xβ‖² after 0, 1, …, t features.
@@ -50,6 +59,64 @@ class Found(NamedTuple):
     nodes: int
     moves: int
     candidates: tuple[tuple[str, float], ...]
+
+
+class AnySearch(Protocol):
+    """A search for the best subset that can stop and go on.
+
+    problem : the centred problem in float64.
+    step : the number of nodes before the first look at the clock.
+    """
+
+    problem: Problem
+    step: int
+
+    @property
+    def nodes(self) -> int:
+        """The number of examined nodes."""
+
+    @property
+    def support(self) -> IndexArray:
+        """The best set so far."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The value ‖y − Xβ‖² + ridge·‖β‖² of the best set so far, and a lower bound on it for all sets."""
+
+    def advance(self, stop: float) -> bool:
+        """Examine nodes until their number is `stop`, or fewer; return True if none was left.
+
+        If the number is `stop` already, no node is examined.
+        """
+
+    def result(self, status: Status) -> SearchResult:
+        """Return the best set so far, with its coefficients, and the final status."""
+
+    def certificate(self) -> SubsetCertificate | None:
+        """Return a certificate of the lower bound, or None if the search has no vectors that prove it."""
+
+
+def run(search: AnySearch, watch: Watch, is_full: Callable[[], bool] = lambda: False) -> Status:
+    """Search until no node is left, or until a limit, the callback or Ctrl-C stops the search.
+
+    Whatever stops the search, it keeps its best set and can run again.
+
+    is_full : a further condition that stops the search.
+    """
+    step, stop = search.step, search.nodes + watch.nodes
+    try:
+        while True:
+            began = time.monotonic()
+            if search.advance(min(stop, search.nodes + step)):
+                return Status.COMPLETED
+            if search.nodes >= stop or watch.is_late():
+                return Status.COMPLETED if search.advance(search.nodes) else Status.MAX_ITER
+            step = 2 * step if time.monotonic() - began < _INTERVAL / 2 else max(1, step // 2)
+            if is_full() or watch.stops(search.nodes, search.support, *search.bounds):
+                return Status.STOPPED
+    except KeyboardInterrupt:
+        search.advance(0)  # compares a set that may still be waiting
+        return Status.STOPPED
 
 
 class Watch:

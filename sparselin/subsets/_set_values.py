@@ -42,10 +42,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels.best_subset import SubsetData, remainder
-from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.problem.errors import SAFETY
+from sparselin._kernels.dependence import DependenceTest
 from sparselin.results import FloatArray, IndexArray
-from sparselin.subsets.dependence import exactness
+from sparselin.subsets.dependence import error_unit, exactness
 from sparselin.subsets.unit_data import BinaryUnits, triangle
 
 
@@ -80,8 +79,7 @@ class SetValues:
     def __init__(self, units: BinaryUnits, ridge: FloatArray, low: FloatArray, high: FloatArray) -> None:
         self.units, self.problem = units, units.problem
         self.ridge, self.low, self.high = ridge, low, high
-        errors, n = self.problem.errors, self.problem.n
-        self.unit = Unit(SAFETY * errors.double_eps, math.sqrt(n), errors.of_squares)
+        self.unit = error_unit(self.problem)
 
     def _data(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return A = [X_J; diag(√ridge_J)], and y extended by zeros; without a ridge X_J and y."""
@@ -93,7 +91,7 @@ class SetValues:
     def solve(self, J: IndexArray, boxed: bool = True) -> SetFit:
         """Minimise the objective over coefficients on the features J, within the box."""
         A, y = self._data(J)
-        R = triangle(A, y)
+        R = triangle(np.column_stack([A, y]))
         A, y = R[:, :-1], R[:, -1]
         w, low, high = _least_squares(A, y), self.low[J], self.high[J]
         if boxed and ((w < low).any() or (w > high).any()):

@@ -14,7 +14,7 @@ import dataclasses
 import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +25,11 @@ from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.subsets._best_first import BestFirst
-from sparselin.subsets._depth_first import Tree
+from sparselin.subsets._depth_first import DepthFirst
 from sparselin.subsets._enumeration import Enumeration
 from sparselin.subsets._hierarchy import check_hierarchy
 from sparselin.subsets._relaxation import Restrictions
-from sparselin.subsets._search import SearchState, Watch
+from sparselin.subsets._search import AnySearch, SearchState, Watch, run
 from sparselin.validation import (
     Columns,
     check_count,
@@ -43,9 +43,6 @@ from sparselin.validation import (
 # compared if at most three features are to be found, or if there are more than _MANY.
 _FEW, _SUBSETS = 80, 3e9
 _MANY = 500
-
-
-AnySearch: TypeAlias = BestFirst | Tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -300,7 +297,7 @@ def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictio
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
         many = given.kind != "gram" and given.n <= given.n_features and (left <= 3 or free > _MANY)
-        return (Enumeration if many else Tree)(centre(given.in_double()), k, forced)
+        return (Enumeration if many else DepthFirst)(centre(given.in_double()), k, forced)
     return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
 
 
@@ -317,7 +314,7 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
     floor : a lower bound that is known from another search.
     """
     given, search = saved.given, saved.search
-    status = search.run(watch)
+    status = run(search, watch)
     watch.end()
     found = search.result(status)
     problem = search.problem

@@ -18,6 +18,11 @@ from sparselin.problem.errors import EPS, SAFETY, eps_of
 from sparselin.results import FloatArray, IndexArray
 
 
+def error_unit(problem: Problem) -> Unit:
+    """Return the unit u of error bounds for the data of a problem in float64, √n, and the power of errors."""
+    return Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
+
+
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     """Return the data for exact decisions on linear dependence among the columns J.
 
@@ -30,7 +35,7 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     and is in every span. Scales of standardized columns are left out, because after rounding the scales of
     multiples would differ.
     """
-    unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
+    unit = error_unit(problem)
     given, origin = problem.origin is not None, problem.origin or problem
     X = origin.without_scales().exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:

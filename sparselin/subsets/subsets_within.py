@@ -16,7 +16,7 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import Status, SubsetsWithin
 from sparselin.subsets._best_first import BestFirst
-from sparselin.subsets._search import SearchState, Watch
+from sparselin.subsets._search import SearchState, Watch, run
 from sparselin.subsets._set_values import SetValue
 from sparselin.subsets.best_subset import check_budgets, check_restrictions, prepare
 from sparselin.subsets.objective import ExactObjective
@@ -110,13 +110,18 @@ def subsets_within(
         watch = Watch(time_limit, None, callback, len(budgets))
         with workers(1e7):
             search = BestFirst(prepare(given, restrictions), size, units, restrictions, within=eps)
-            status = search.run(watch, max_sets)
+            status = run(search, watch, functools.partial(_is_full, search, max_sets))
             exact = _ExactValues(search, plain, data.get("sample_weight"))
             results.append(_result(given, search, status, exact, watch))
         watch.end()
         if results[-1].status is Status.STOPPED and len(results[-1]) <= max_sets:
             break
     return dataclasses.replace(results[0], by_size=tuple(results[::-1]) if len(budgets) > 1 else ())
+
+
+def _is_full(search: BestFirst, most: int) -> bool:
+    """Return whether a search that has not ended has found more than `most` sets within the limit."""
+    return bool(search.open) and len(search.listed) > most and len(search.within_limit()) > most
 
 
 class _ExactValues:
@@ -149,7 +154,7 @@ class _ExactValues:
         """Return the value of a set in the units of the search, exactly."""
         search, scaled = self.search, self.search.scaled
         assert self.objective is not None
-        fit = scaled.values.solve(search.features(np.array(groups, np.intp)))
+        fit = scaled.values.solve(scaled.features(np.array(groups, np.intp)))
         box: dict[int, Any] = {}
         start: dict[int, Fraction] = {}
         for j in fit.J.tolist():
@@ -188,7 +193,7 @@ def _result(
     unknown = any(value.high - value.low > _NEAR * scaled.half for _, value in found)
     if status is Status.COMPLETED and (late or unknown):
         status = Status.MAX_ITER if late else Status.BEYOND_PRECISION
-    members = [np.flatnonzero(search.given.group == g) for g in range(len(search.members))]
+    members = [np.flatnonzero(search.given.group == g) for g in range(len(scaled.members))]
     supports = tuple(np.sort(np.concatenate([members[g] for g in S])) for S, _ in found)
     least = min((value.value for _, value in found), default=search.best.value)
     limit = float(factor * Fraction(least))

@@ -79,7 +79,7 @@ class UnitData:
     @classmethod
     def _of(cls, problem: Problem, J: IndexArray, A: FloatArray) -> UnitData:
         if len(A) > A.shape[1]:
-            A = _triangle(A)
+            A = triangle(A)
         return cls(problem, J, np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1]))
 
     @property
@@ -142,15 +142,12 @@ class BinaryUnits:
 
     @functools.cached_property
     def _factor(self) -> FloatArray:
-        return triangle(self.columns(np.arange(self.problem.d)), self.y)
+        X = self.columns(np.arange(self.problem.d))
+        return triangle(np.column_stack([X, self.y]))
 
 
-def triangle(X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the triangular factor of [X y]."""
-    return _triangle(np.column_stack([X, y]))
-
-
-def _triangle(A: FloatArray) -> FloatArray:
+def triangle(A: FloatArray) -> FloatArray:
+    """Return the triangular factor of a matrix."""
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
