@@ -63,7 +63,7 @@ neural: export OMP_NUM_THREADS = 1
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
 	$(BIN)/pytest -q $(PARALLEL) tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
-	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/neural proofs_checks/experiments/networks $(wildcard sparselin/estimators/network*.py) \
+	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/neural proofs_checks/experiments/networks \
 	    docs/guide/networks.md --doctest-glob='*.md'
 
 # All methods with checks of bounds: their kernels are compiled for it, into a cache of their own. Two minutes.

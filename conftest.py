@@ -18,7 +18,6 @@ collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gal
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob += [
         "sparselin/neural/*",
-        "sparselin/estimators/*network*",
         "proofs_checks/experiments/networks/*",
         "docs/guide/networks.md",
         "docs/networks-tables.md",

@@ -6,22 +6,22 @@ checks that the methods select the same features. `__init__.pyi` lists the publi
 each name is loaded at its first use.
 
 The heart is in `problem` (the data and their rounding errors), `greedy`, `lasso`, `attention` and
-`verification`. Imports run downwards through five layers: faces (`estimators`, `plots`, `studies`); theory
-(`subsets`, `post_selection`, `explanations`, `guarantees`, `verification`); methods (`certificates`,
-`greedy`, `lasso`, `attention`, `spectral`, `neural`); the border (`problem`, `linalg`, `scale`, `ensembles`,
-`testing`, `ledger`); and the ground (`_kernels`, `validation`, `parallel`, `results`).
+`verification`. Imports run downwards through five layers: faces (`estimators`, `plots`, `neural`, `studies`);
+theory (`subsets`, `post_selection`, `explanations`, `guarantees`, `verification`); methods (`certificates`,
+`greedy`, `lasso`, `attention`, `spectral`); the border (`problem`, `linalg`, `scale`, `ensembles`, `testing`,
+`ledger`); and the ground (`_kernels`, `validation`, `parallel`, `results`).
 """
 
-from sparselin import validation
+from sparselin.validation.extras import Extra, attach_stub
 
 __version__ = "1.0.0"
 
 _NEEDED = {
-    "neural": validation.Extra("torch", "PyTorch", "pip install 'sparselin[neural]'"),
-    "testing": validation.Extra("hypothesis", "hypothesis", "pip install 'sparselin[verify]'"),
-    "post_selection.inference": validation.Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
-    "plots.explorer.widget": validation.Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
+    "neural": Extra("torch", "PyTorch", "pip install 'sparselin[neural]'"),
+    "testing": Extra("hypothesis", "hypothesis", "pip install 'sparselin[verify]'"),
+    "post_selection.inference": Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
+    "plots.explorer.widget": Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
 }
-__getattr__, __dir__, __all__ = validation.attach_stub(__name__, __file__, _NEEDED)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, _NEEDED)
 # `import *` loads no module but `ensembles`, because `plots` needs matplotlib and `testing` needs hypothesis
 __all__ = [name for name in __all__ if name not in ("estimators", "neural", "plots", "spectral", "testing")]

@@ -13,7 +13,8 @@ import numpy as np
 from sparselin.ensembles.claims import Rate as Rate
 from sparselin.ensembles.claims import rate as rate
 from sparselin.ensembles.claims import smaller as smaller
-from sparselin.validation import FloatArray, check_count, check_real, needs
+from sparselin.validation import FloatArray, check_count, check_real
+from sparselin.validation.extras import needs
 
 with needs("hypothesis", "sparselin.testing needs hypothesis: pip install 'sparselin[verify]'"):
     from hypothesis import strategies as st

@@ -94,6 +94,40 @@ def test_the_library_imports_no_study():
             assert "studies" not in map(room, imports(name)), name
 
 
+# What goes with `sparselin/neural`: lines of these files (and of `LAYERS`), and whole the files named below.
+LINES_ABOUT_NETWORKS = {
+    "sparselin/__init__.py",
+    "sparselin/__init__.pyi",
+    "sparselin/estimators/__init__.py",
+    "sparselin/estimators/__init__.pyi",
+    "conftest.py",
+    "docs/_ext/docstrings.py",
+    "tests/test_extras.py",
+    "tests/test_house.py",
+    "tests/test_prose.py",
+    "tests/test_site.py",
+    "proofs_checks/test_networks_sentences.py",
+}
+ALL_ABOUT_NETWORKS = (
+    "sparselin/neural/",
+    "tests/neural/",
+    "proofs_checks/experiments/networks/",
+    "benchmarks/networks.py",
+    "benchmarks/lassonet",
+    "docs/_ext/torch_stub.py",
+)
+
+
+def test_networks_can_be_deleted():
+    """No other file knows the room: the rest of the library reaches its names through two lists."""
+    mention = re.compile(r"(sparselin|sl)[./]neural|[\"']neural|import neural|\.\.neural")
+    found = {
+        name for path in files() for name in [path.relative_to(PROJECT).as_posix()]
+        if mention.search(path.read_text(encoding="utf-8")) and not name.startswith(ALL_ABOUT_NETWORKS)
+    }  # fmt: skip
+    assert found == LINES_ABOUT_NETWORKS
+
+
 def test_a_study_imports_no_other():
     for name in MODULES:
         own = name.split(".")[:2]

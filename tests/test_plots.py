@@ -13,7 +13,7 @@ mpl.use("Agg")
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.attention.softmax_penalty import penalty_contours
+from sparselin.plots.penalty import penalty_contours
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import VerificationSettings, summarize, verify_one
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from sparselin import plots
-from sparselin.attention.softmax_penalty import penalty_contours, q, softmax_penalty
+from sparselin.attention.softmax_penalty import q, softmax_penalty
+from sparselin.plots.penalty import penalty_contours
 
 implementation = sys.modules["sparselin.attention.softmax_penalty"]
 EPS = np.finfo(float).eps

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparselin._kernels.softmax_penalty import minimize_rows
 from sparselin.problem.errors import eps_of, largest_of
 from sparselin.results import FloatArray, PenaltyValue
-from sparselin.validation import check_count, check_finite, check_real, to_array, to_numeric
+from sparselin.validation import check_finite, to_array, to_numeric
 
 # The number of eps by which Σ q_i^{−1/2} may differ from 1. For a rounded softmax it differs by a few eps. If
 # this number were smaller, such a q would be refused; if larger, a q outside the domain would get a value.
@@ -123,27 +123,3 @@ def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
         raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")
     check_finite(rows, name)
     return np.array(rows, np.float64, order="C"), rows.dtype
-
-
-def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute the penalty Q*(β∘β) of `softmax_penalty` on a grid of `points`² values of β ∈ [−limit, limit]².
-
-    Figure 2 of *Sequential Attention for Feature Selection* (ICLR 2023) shows limit = 1, 10 and 100.
-
-    Returns
-    -------
-    Three arrays: beta1 (points,), beta2 (points,) and value (points, points). value[i, j] is Q*(β∘β) at
-    β = (beta1[j], beta2[i]).
-
-    Raises
-    ------
-    TypeError : limit is not a number or points not an integer.
-    ValueError : limit is not positive and finite, or points < 2.
-
-    >>> beta1, beta2, value = penalty_contours(1.0, points=3)
-    >>> value.round(4).tolist()
-    [[8.0, 2.3711, 8.0], [2.3711, 0.0, 2.3711], [8.0, 2.3711, 8.0]]
-    """
-    limit = check_real(limit, "limit", lambda value: value > 0, "positive")
-    beta = np.linspace(-limit, limit, check_count(points, "points", 2))
-    return beta, beta.copy(), softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value

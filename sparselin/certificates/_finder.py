@@ -14,7 +14,7 @@ import numpy as np
 from sparselin.certificates import step as steps
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, step_name
-from sparselin.validation import needs
+from sparselin.validation.extras import needs
 
 _USE = "certify, and the check of a flow in balls, need python-flint: pip install 'sparselin[verify]'"
 with needs("flint", _USE):

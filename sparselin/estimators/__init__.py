@@ -3,9 +3,9 @@
 `__init__.pyi` lists the classes. A class is loaded when it is first used; only then is scikit-learn loaded.
 """
 
-from sparselin import validation
+from sparselin.validation.extras import Extra, attach_stub
 
-_TORCH = validation.Extra("torch", "PyTorch", "pip install 'sparselin[neural]'")
-_PYSINDY = validation.Extra("pysindy", "pysindy", "pip install 'pysindy>=2.1'")
-_NEEDED = {"network_attention": _TORCH, "network_lassonet": _TORCH, "sindy": _PYSINDY}
-__getattr__, __dir__, __all__ = validation.attach_stub(__name__, __file__, _NEEDED)
+_TORCH = Extra("torch", "PyTorch", "pip install 'sparselin[neural]'")
+_PYSINDY = Extra("pysindy", "pysindy", "pip install 'pysindy>=2.1'")
+_NEEDED = {"neural.estimators.attention": _TORCH, "neural.estimators.lassonet": _TORCH, "sindy": _PYSINDY}
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, _NEEDED)

@@ -1,5 +1,13 @@
 """The estimators and where they live. A line here exports a name; type checkers read the same lines."""
 
+# of networks, which need PyTorch; they live in a room above, and these lines can be deleted with it
+from ..neural.estimators.attention import SequentialAttentionClassifier as SequentialAttentionClassifier
+from ..neural.estimators.attention import SequentialAttentionRegressor as SequentialAttentionRegressor
+from ..neural.estimators.lassonet import LassoNetClassifier as LassoNetClassifier
+from ..neural.estimators.lassonet import LassoNetClassifierCV as LassoNetClassifierCV
+from ..neural.estimators.lassonet import LassoNetRegressor as LassoNetRegressor
+from ..neural.estimators.lassonet import LassoNetRegressorCV as LassoNetRegressorCV
+
 # the best subset
 from .best_subset import BestSubsetRegressor as BestSubsetRegressor
 from .best_subset import BestSubsetSelector as BestSubsetSelector
@@ -11,14 +19,6 @@ from .cross_validation import cross_validate as cross_validate
 from .lasso_lars import LassoLars as LassoLars
 from .lasso_lars import LassoLarsCV as LassoLarsCV
 from .lasso_lars import LassoLarsIC as LassoLarsIC
-
-# of networks, which need PyTorch
-from .network_attention import SequentialAttentionClassifier as SequentialAttentionClassifier
-from .network_attention import SequentialAttentionRegressor as SequentialAttentionRegressor
-from .network_lassonet import LassoNetClassifier as LassoNetClassifier
-from .network_lassonet import LassoNetClassifierCV as LassoNetClassifierCV
-from .network_lassonet import LassoNetRegressor as LassoNetRegressor
-from .network_lassonet import LassoNetRegressorCV as LassoNetRegressorCV
 
 # in place of scikit-learn's
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit

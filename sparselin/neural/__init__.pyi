@@ -9,5 +9,8 @@ from .masks import FeatureMask as FeatureMask
 from .networks import EmbeddedColumns as EmbeddedColumns
 from .networks import SkipNetwork as SkipNetwork
 from .networks import mlp as mlp
+from .results import AttentionPath as AttentionPath
+from .results import LassoNetPath as LassoNetPath
+from .results import MatrixCompletion as MatrixCompletion
 from .settings import LassoNetSettings as LassoNetSettings
 from .training import NonFiniteLoss as NonFiniteLoss

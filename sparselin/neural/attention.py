@@ -15,9 +15,10 @@ from sparselin.neural import training
 from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, apply_mask, squares
 from sparselin.neural.networks import first_linear
+from sparselin.neural.results import AttentionPath
 from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
 from sparselin.neural.training import Loss, Rows, seeded
-from sparselin.results import AttentionPath, Names, Status
+from sparselin.results import Names, Status
 from sparselin.validation import Columns, check_count, check_flag, check_indices, check_level, check_names
 
 Penalty = float | Callable[[tuple[int, ...]], float]

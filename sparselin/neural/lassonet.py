@@ -23,9 +23,10 @@ from sparselin.neural._path_training import PathTraining, first_lambda
 from sparselin.neural._reduced import ReducedNetwork, check_reads_through_first
 from sparselin.neural.batches import as_tensor
 from sparselin.neural.networks import SkipNetwork, first_linear, keep_columns
+from sparselin.neural.results import LassoNetPath, MatrixCompletion
 from sparselin.neural.settings import LassoNetSettings, check_choice, check_settings
 from sparselin.neural.training import Loss, NonFiniteLoss, Rows, as_loss, check_function, lbfgs, seeded
-from sparselin.results import LassoNetPath, MatrixCompletion, Status
+from sparselin.results import Status
 from sparselin.validation import check_count, check_indices, check_level, check_names, check_real, frame_names
 
 _SETTINGS = LassoNetSettings()

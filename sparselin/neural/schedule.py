@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sparselin.neural.masks import FeatureMask, check_groups
-from sparselin.results import AttentionPath, FloatArray, IndexArray, Names, Status
+from sparselin.neural.results import AttentionPath
+from sparselin.results import FloatArray, IndexArray, Names, Status
 from sparselin.validation import check_count, check_real
 
 PerStep = int | str

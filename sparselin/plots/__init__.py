@@ -18,9 +18,6 @@ from sparselin.plots.geometry.primal import l1_ball as l1_ball
 from sparselin.plots.geometry.primal import residual_angles as residual_angles
 from sparselin.plots.hoff import descent as descent
 from sparselin.plots.hoff import hoff_descent as hoff_descent
-from sparselin.plots.networks import attention as attention
-from sparselin.plots.networks import lassonet as lassonet
-from sparselin.plots.networks import ranking as ranking
 from sparselin.plots.paths import batch_selection as batch_selection
 from sparselin.plots.paths import explanation as explanation
 from sparselin.plots.paths import flow as flow

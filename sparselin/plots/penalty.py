@@ -10,13 +10,37 @@ import numpy as np
 from sparselin.attention.softmax_penalty import softmax_penalty
 from sparselin.plots.style import POINTS, Axes, picture, pyplot
 from sparselin.results import FloatArray
-from sparselin.validation import check_real
+from sparselin.validation import check_count, check_real
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GRID = 241
 _Q = r"$Q^*(\beta\circ\beta)$"
+
+
+def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute the penalty Q*(β∘β) of `softmax_penalty` on a grid of `points`² values of β ∈ [−limit, limit]².
+
+    Figure 2 of *Sequential Attention for Feature Selection* (ICLR 2023) shows limit = 1, 10 and 100.
+
+    Returns
+    -------
+    Three arrays: beta1 (points,), beta2 (points,) and value (points, points). value[i, j] is Q*(β∘β) at
+    β = (beta1[j], beta2[i]).
+
+    Raises
+    ------
+    TypeError : limit is not a number or points not an integer.
+    ValueError : limit is not positive and finite, or points < 2.
+
+    >>> beta1, beta2, value = penalty_contours(1.0, points=3)
+    >>> value.round(4).tolist()
+    [[8.0, 2.3711, 8.0], [2.3711, 0.0, 2.3711], [8.0, 2.3711, 8.0]]
+    """
+    limit = check_real(limit, "limit", lambda value: value > 0, "positive")
+    beta = np.linspace(-limit, limit, check_count(points, "points", 2))
+    return beta, beta.copy(), softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
 
 
 def contours(
@@ -34,7 +58,6 @@ def contours(
     title : the title of the panel.
     ax : where to draw; a new figure if None.
 
-    >>> from sparselin.attention.softmax_penalty import penalty_contours
     >>> contours(*penalty_contours(10, points=21), title="$|β_i| ≤ 10$").get_xlabel()
     '$\\\\beta_1$'
     """
@@ -59,7 +82,6 @@ def contours(
 def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[Axes, ...]:
     """Draw `contours` of several (beta1, beta2, value) side by side, each with its range as the title.
 
-    >>> from sparselin.attention.softmax_penalty import penalty_contours
     >>> [ax.get_title() for ax in penalty_panels([penalty_contours(limit, points=21) for limit in (1, 10)])]
     ['$|\\\\beta_i| \\\\leq 1$', '$|\\\\beta_i| \\\\leq 10$']
     """

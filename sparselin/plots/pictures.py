@@ -1,5 +1,6 @@
 """The function `show`, which draws a result with the function for its class."""
 
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,6 @@ from sparselin import results
 from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, inference, interval, sparse_eigenvalues
 from sparselin.plots.hoff import descent
-from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability
 from sparselin.plots.selection import selection
@@ -15,7 +15,8 @@ from sparselin.plots.sets import dual_projection, greedy_maximum, nu_choice, sub
 from sparselin.plots.style import GREY, Axes
 from sparselin.plots.window import first_entry
 
-# class ↦ the function that draws it; a subclass without an entry uses that of its base class
+# class ↦ the function that draws it; a subclass without an entry uses that of its base class. The results of
+# other rooms name their function in `_picture`.
 PICTURES: dict[type, Callable[..., Axes]] = {
     results.SelectionPath: selection,
     results.GeneralizedPath: selection,
@@ -37,9 +38,6 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.Interval: interval,
     results.SparseEigenvalues: sparse_eigenvalues,
     results.GuaranteeBounds: guarantee_bounds,
-    results.AttentionPath: attention,
-    results.LassoNetPath: lassonet,
-    results.FeatureRanking: ranking,
 }
 
 
@@ -69,6 +67,9 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2)).get_xlabel()
     '$\\\\lambda^*$ (and its margin)'
     """
+    if own := getattr(result, "_picture", None):  # "module:function", of a class outside of `results`
+        draw: Callable[..., Axes] = pkgutil.resolve_name(own)
+        return draw(result, ax=ax)
     for kind in type(result).__mro__:
         if kind in PICTURES:
             return PICTURES[kind](result, ax=ax)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
 from sparselin.results.display import printable
-from sparselin.validation import needs
+from sparselin.validation.extras import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 
 from sparselin.parallel.threads import precision
 from sparselin.results import FloatArray
-from sparselin.validation import needs
+from sparselin.validation.extras import needs
 
 with needs("flint", "inference needs python-flint: pip install 'sparselin[verify]'"):
     from flint import arb

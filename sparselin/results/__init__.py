@@ -19,10 +19,6 @@ from sparselin.results.inference import Inference as Inference
 from sparselin.results.inference import Knockoffs as Knockoffs
 from sparselin.results.lasso import FirstEntry as FirstEntry
 from sparselin.results.lasso import LassoPath as LassoPath
-from sparselin.results.networks import AttentionPath as AttentionPath
-from sparselin.results.networks import FeatureRanking as FeatureRanking
-from sparselin.results.networks import LassoNetPath as LassoNetPath
-from sparselin.results.networks import MatrixCompletion as MatrixCompletion
 from sparselin.results.paths import GeneralizedPath as GeneralizedPath
 from sparselin.results.paths import GroupPath as GroupPath
 from sparselin.results.paths import SelectionPath as SelectionPath

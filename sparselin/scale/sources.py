@@ -14,7 +14,7 @@ import numpy as np
 from sparselin.problem.memory import available
 from sparselin.scale.checkpoint import stamp_of_file, stamp_of_map, whole_map
 from sparselin.scale.factor import BLOCK
-from sparselin.validation import needs
+from sparselin.validation.extras import needs
 
 _DEFAULT_MEMORY = 2**28  # bytes that a pass may take by default
 _BUFFER = 2**16  # bytes of a column of a Parquet file that are read at a time

@@ -249,7 +249,7 @@ def test_importances_are_of_the_last_leaving():
     unused = dict.fromkeys(("objective", "loss", "validation_loss", "epochs", "returns", "excess"), zero)
     unused |= {"states": (), "M": 1.0, "k": 0, "groups": None, "status": Status.COMPLETED, "names": None}
     lam, norm = np.array([0.0, 1, 2, 4]), mask * [1.0, 2, 0, 3]
-    path = sl.results.LassoNetPath(lam=lam, n_selected=mask.sum(1), mask=mask, theta_norm=norm, **unused)
+    path = sl.neural.LassoNetPath(lam=lam, n_selected=mask.sum(1), mask=mask, theta_norm=norm, **unused)
     assert path.importances.tolist() == [np.inf, 4, 0, 2]
     assert path.ranking().tolist() == [0, 1, 3, 2]
     assert (path.support(2).tolist(), path.support().tolist()) == ([0, 1], [0])

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from sparselin import validation
+from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Plan, Rows, cross_entropy, make_plan, seeded, squared_error
 from sparselin.problem.argument_names import take_options
 from sparselin.problem.labels import check_same_rows
-from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
+from sparselin.results import FloatArray, IndexArray, Names, Status
 
 Task = Literal["classification", "regression"]
 

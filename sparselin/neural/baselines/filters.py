@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from sparselin.neural.baselines._data import PreparedData, baseline
-from sparselin.results import FeatureRanking
-from sparselin.validation import check_count, needs
+from sparselin.neural.baselines.ranking import FeatureRanking
+from sparselin.validation import check_count
+from sparselin.validation.extras import needs
 
 
 @baseline("random")

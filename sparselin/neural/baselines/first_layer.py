@@ -17,9 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural.baselines._data import PreparedData, Training, network_baseline
+from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import keep_columns
 from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
-from sparselin.results import FeatureRanking, FloatArray
+from sparselin.results import FloatArray
 from sparselin.validation import check_count, check_level, check_real
 
 _AT_ONCE = 4096  # the number of rows whose gradients are computed at a time

@@ -5,7 +5,7 @@ import torch
 
 from sparselin.greedy._groups import group_omp
 from sparselin.neural.baselines._data import PreparedData, baseline
-from sparselin.results import FeatureRanking
+from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 from sparselin.validation import check_level

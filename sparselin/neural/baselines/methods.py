@@ -17,13 +17,14 @@ from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.baselines._data import PreparedData, Training, baseline, network_baseline
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
+from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.networks import mlp
 from sparselin.neural.schedule import PerStep
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import Rows, adam, cross_entropy, make_plan, seeded
-from sparselin.results import FeatureRanking, FloatArray
+from sparselin.results import FloatArray
 from sparselin.validation import check_count, check_new
 
 Method = Callable[..., FeatureRanking]

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural.baselines._data import PreparedData, Training, network_baseline
+from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, adam, squared_error
-from sparselin.results import FeatureRanking
 from sparselin.validation import check_choice, check_count, check_real
 
 

@@ -17,7 +17,8 @@ from sparselin.plots.explorer.state import State, of_data
 from sparselin.plots.style import in_space
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import FloatArray
-from sparselin.validation import Columns, check_level, needs
+from sparselin.validation import Columns, check_level
+from sparselin.validation.extras import needs
 
 with needs("anywidget", "the explorer needs anywidget: pip install 'sparselin[notebooks]'"):
     import anywidget

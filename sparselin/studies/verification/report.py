@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 
 from sparselin import plots
-from sparselin.attention.softmax_penalty import penalty_contours
 from sparselin.ensembles import ENSEMBLES
+from sparselin.plots.penalty import penalty_contours
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import Failure, FlowRecord, FlowSummary, VerificationSettings

@@ -3,18 +3,14 @@
 A message names the argument, the value that was passed, the value that was expected, and the remedy.
 """
 
-import contextlib
 import difflib
-import importlib.util
 import math
 import operator
-import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
-import lazy_loader
 import numpy as np
 from numpy.typing import NDArray
 
@@ -345,59 +341,6 @@ def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "")
         bounds = f"in {low}..{high}" if high < _MOST else f"at least {low}{beyond}"
         raise ValueError(f"{name} must be {bounds}; got {count}{why}")
     return count
-
-
-@contextlib.contextmanager
-def needs(package: str, use: str) -> Iterator[None]:
-    """Import an optional package inside a `with` block; if it is missing, the error says how to install it.
-
-    use : the beginning of the message of the ModuleNotFoundError, with the command that installs the package.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if str(error.name).partition(".")[0] != package:
-            raise
-        raise ModuleNotFoundError(use, name=package) from None
-
-
-class Extra(NamedTuple):
-    """An optional package: the name that is imported, its name in words, and the command that installs it."""
-
-    package: str
-    name: str
-    install: str
-
-
-def attach_stub(package: str, file: str, needed: Mapping[str, Extra]) -> tuple[Any, Any, list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package, whose stub lists the modules of its names.
-
-    needed : the extras of modules in the stub. Without its extra a name is not listed. Its use raises
-        AttributeError, as `hasattr` expects, or in `from … import` ModuleNotFoundError, with the remedy.
-    """
-    load, _, names = lazy_loader.attach_stub(package, file)
-    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
-    homes = re.findall(r"(?m)^from \.([\w.]*) import (\w+)", stub)
-    extras = {name: needed[home or name] for home, name in homes if (home or name) in needed}
-
-    def present() -> list[str]:
-        return [n for n in names if n not in extras or importlib.util.find_spec(extras[n].package)]
-
-    def get(name: str) -> Any:
-        try:
-            return load(name)
-        except ModuleNotFoundError as error:
-            words, absent = str(error), str(error.name)
-            if name in extras and extras[name].package == absent.partition(".")[0]:
-                words = f"{package}.{name} needs {extras[name].name}: {extras[name].install}"
-            elif absent.startswith("sparselin"):
-                raise
-            # the import system asks by `hasattr` before it says "cannot import name", without any reason
-            if sys._getframe(1).f_code.co_name == "_handle_fromlist":
-                raise ModuleNotFoundError(words, name=absent) from None
-            raise AttributeError(words, name=name) from None
-
-    return get, present, present()
 
 
 def check_new(name: str, taken: Container[str], what: str) -> str:

@@ -9,9 +9,14 @@ from typing import Any
 from torch import nn
 
 from sparselin.estimators._common import number_to_select
-from sparselin.estimators._network import NetworkClassifier, NetworkEstimator, NetworkRegressor, NetworkTask
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
+from sparselin.neural.estimators._base import (
+    NetworkClassifier,
+    NetworkEstimator,
+    NetworkRegressor,
+    NetworkTask,
+)
 from sparselin.neural.masks import check_groups
 from sparselin.neural.training import adam, make_plan, seeded
 from sparselin.problem.argument_names import suggest_parameters

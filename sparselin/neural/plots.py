@@ -1,4 +1,4 @@
-"""Pictures of feature selection with networks: attention, the path of LassoNet, rankings."""
+"""Pictures of feature selection with networks: attention, and the path of LassoNet."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.neural.results import AttentionPath, LassoNetPath
 from sparselin.plots import style
 from sparselin.plots.style import BLUE, GREEN, ORANGE, Axes
-from sparselin.results import AttentionPath, FeatureRanking, LassoNetPath
 
 
 def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
@@ -78,26 +78,4 @@ def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
         style.legend(right, 1)
     for half in (ax, right):
         style.positive_axis(half, lam)
-    return ax
-
-
-def ranking(found: FeatureRanking, *, ax: Axes | None = None) -> Axes:
-    """Draw the scores of the selected features, in order.
-
-    >>> from sparselin.results import Status
-    >>> picks, scores = np.array([2, 0]), np.array([0.4, 0.1, 0.9])
-    >>> found = FeatureRanking(picks, scores, picks, np.full(2, np.nan), "mRMR", Status.COMPLETED, 3, None)
-    >>> ax = ranking(found)
-    >>> [label.get_text() for label in ax.get_yticklabels()], [float(bar.get_width()) for bar in ax.patches]
-    (['x2', 'x0'], [0.9, 0.4])
-    """
-    ax = style.picture(ax, f"score by {found.method}", "", "", (6.6, style.height(len(found))))
-    scores = found.scores[found.support]
-    finite = np.isfinite(scores)
-    if not finite.any():
-        return style.note(ax, f"{found.method} has no finite scores")
-    ax.barh(np.flatnonzero(finite), scores[finite], height=0.6, color=BLUE)
-    style.rows(ax, [style.name(found.names, int(j)) for j in found.support])
-    if (scores[finite] % 1 == 0).all():
-        style.integers(ax)
     return ax

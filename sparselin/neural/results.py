@@ -1,12 +1,12 @@
-"""The results of network methods: the paths of LassoNet and Sequential Attention, a matrix, a ranking."""
+"""The results of network methods: the paths of LassoNet and Sequential Attention, and a completed matrix."""
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, Supported, check_step, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, check_step, result
 from sparselin.results.display import Column, Table, list_names, number
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -49,6 +49,8 @@ class LassoNetPath(Named):
     `to_frame()` has a row for each λ: lam, n_selected, objective, loss, validation_loss, epochs, returns and
     excess.
     """
+
+    _picture: ClassVar[str] = "sparselin.neural.plots:lassonet"
 
     lam: FloatArray
     objective: FloatArray
@@ -231,6 +233,8 @@ class AttentionPath(Named):
     COMPLETED: completed as requested
     """
 
+    _picture: ClassVar[str] = "sparselin.neural.plots:attention"
+
     order: IndexArray
     phase: IndexArray
     attention: FloatArray
@@ -293,57 +297,5 @@ class AttentionPath(Named):
             Column(None, "columns" if grouped else None, [list_names(columns, 6) for columns in members]),
             Column("columns", None, [",".join(columns) for columns in members]),
             Column("loss", "loss", picked[1]),
-        )
-        return Table(columns, (self.status.line,))
-
-
-@result
-class FeatureRanking(Supported):
-    """A ranking of k of d features, and the score that the method gives each feature.
-
-    Attributes
-    ----------
-    support : (k,) distinct indices, the best (or the first) feature first.
-    scores : (d,) the score by which the method measures a feature; larger is better. Constant features, which
-        are not passed to any method and come last, have the score NaN.
-    picks : the features that the method itself picked, in its order, with repetitions. `support` begins with
-        the distinct picks. If there are fewer than k, the features of largest score follow, and the status is
-        FILLED.
-    lam : (k,) the λ at which each feature of `support` entered, or up to which it stayed; NaN for methods
-        without a penalty. λ refers to the loss and the data that are passed to the method.
-    method : the name of the method.
-    status : COMPLETED, or FILLED.
-    n_features : d.
-    names : the d names of the features, or None.
-
-    The length of the result is k. `to_frame()` has a row for each feature: step, index, name, score, lam, and
-    picked (the number of times that the method picked it).
-    """
-
-    support: IndexArray
-    scores: FloatArray
-    picks: IndexArray
-    lam: FloatArray
-    method: str
-    status: Status
-    n_features: int
-    names: Names
-
-    @property
-    def duplicates(self) -> tuple[tuple[int, int], ...]:
-        """Pairs (feature, number of picks) of the features that were picked more than once."""
-        return tuple((j, times) for j, times in Counter(self.picks.tolist()).items() if times > 1)
-
-    def _headline(self) -> str:
-        return f"{self.method}, {len(self)} of {self.n_features} features, {self.status.name}"
-
-    def _table(self) -> Table:
-        times = Counter(self.picks.tolist())
-        columns = (
-            Column("step", "step", np.arange(1, len(self) + 1)),
-            *self._features(self.support, head="feature"),
-            Column("score", "score", self.scores[self.support]),
-            Column("lam", "λ", self.lam),
-            Column("picked", "picked", np.array([times[j] for j in self.support.tolist()], np.intp)),
         )
         return Table(columns, (self.status.line,))

@@ -24,13 +24,19 @@ from sparselin.estimators._common import (
     refers_to_all_rows,
     translate_folds,
 )
-from sparselin.estimators._network import NetworkClassifier, NetworkEstimator, NetworkRegressor, NetworkTask
+from sparselin.neural.estimators._base import (
+    NetworkClassifier,
+    NetworkEstimator,
+    NetworkRegressor,
+    NetworkTask,
+)
 from sparselin.neural.lassonet import constant_network, lassonet_path, network_at, refit
 from sparselin.neural.networks import SkipNetwork
+from sparselin.neural.results import LassoNetPath
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.problem.argument_names import suggest_parameters
-from sparselin.results import FloatArray, IndexArray, LassoNetPath, Status
+from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation import check_count, check_flag, check_real
 
 
