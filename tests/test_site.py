@@ -184,7 +184,7 @@ import torch_stub
 torch_stub.install()
 import scipy.stats
 import sparselin as sl
-import sparselin.neural.baselines
+import proofs_checks.experiments.networks.baselines
 def public_names(module):
     names = getattr(module, "__all__", None) or vars(module)
     return [name for name in names if name[0] != "_" and callable(getattr(module, name))]
@@ -222,7 +222,7 @@ def test_every_public_name_has_a_page():
 
 
 DOCUMENTED = """
-modules = (sl.neural, sl.neural.baselines, sl.estimators)
+modules = (sl.neural, sl.neural.plots, sl.estimators)
 things = [getattr(module, name) for module in modules for name in public_names(module)]
 assert all(inspect.getdoc(thing) for thing in things)
 assert all(inspect.signature(thing) for thing in things if thing is not sl.neural.NonFiniteLoss)

@@ -1,7 +1,7 @@
-"""Feature selection with networks: Sequential Attention, LassoNet, and baselines for comparison.
+"""Feature selection with networks: Sequential Attention and LassoNet.
 
-The folder has all that the package does with networks, with their results, pictures and estimators. It
-needs PyTorch, which the rest of the package does not need: pip install 'sparselin[neural]'.
+The folder has all that the package does with networks, with their results, pictures and estimators.
+It needs PyTorch, which the rest of the package does not need: pip install 'sparselin[neural]'.
 `__init__.pyi` lists the public names. Each is loaded when it is first used.
 """
 

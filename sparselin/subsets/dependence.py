@@ -19,7 +19,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 def error_unit(problem: Problem) -> Unit:
-    """Return the unit u of error bounds for the data of a problem in float64, √n, and the power of errors."""
+    """Return the `Unit` of the data of a problem in float64."""
     return Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), problem.errors.of_squares)
 
 

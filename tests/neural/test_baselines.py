@@ -12,14 +12,15 @@ from sklearn.feature_selection import f_classif
 from sklearn.linear_model import Lasso
 
 import sparselin as sl
+from proofs_checks.experiments.networks import baselines
+from proofs_checks.experiments.networks.baselines import methods
+from proofs_checks.experiments.networks.baselines._data import Training, prepare
+from proofs_checks.experiments.networks.baselines.first_layer import GrowingNetwork, Proximal, row_gradients
+from proofs_checks.experiments.networks.baselines.linear import diverse, linear_ols, linear_omp
+from proofs_checks.experiments.networks.baselines.methods import METHODS
+from proofs_checks.experiments.networks.baselines.selecting_layer import ConcreteSelectors
 from sparselin.estimators import OMPSelector
-from sparselin.neural import NonFiniteLoss, baselines, mlp
-from sparselin.neural.baselines import methods
-from sparselin.neural.baselines._data import Training, prepare
-from sparselin.neural.baselines.first_layer import GrowingNetwork, Proximal, row_gradients
-from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
-from sparselin.neural.baselines.methods import METHODS
-from sparselin.neural.baselines.selecting_layer import ConcreteSelectors
+from sparselin.neural import NonFiniteLoss, mlp
 from sparselin.neural.training import LOSSES, Plan, Rows, seeded
 from sparselin.results import Status
 

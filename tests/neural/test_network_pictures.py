@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin import plots
-from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.results import AttentionPath, LassoNetPath
 from sparselin.results import Status
 

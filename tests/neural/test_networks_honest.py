@@ -17,10 +17,10 @@ from proofs_checks.experiments.networks import (
     protocol,
     signals,
 )
+from proofs_checks.experiments.networks.baselines.methods import METHODS
 from proofs_checks.experiments.networks.data import table
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale
 from proofs_checks.experiments.networks.protocol import HONEST, pick, scale_epochs, split
-from sparselin.neural.baselines.methods import METHODS
 
 TINY = Scale(rows=300, seeds=1, image_seeds=1, epochs=0.02, sizes=(3, 6))
 

@@ -16,13 +16,13 @@ from torch import nn
 
 from proofs_checks.experiments.networks import attention_study, released
 from proofs_checks.experiments.networks.attention_study import gains_and_attention
+from proofs_checks.experiments.networks.baselines.methods import METHODS
 from proofs_checks.experiments.networks.data import FORMS, table
 from proofs_checks.experiments.networks.gains import marginal_gains
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale
 from proofs_checks.experiments.networks.protocol import PAPER, Sets, pick, split
 from proofs_checks.experiments.networks.released import AS_RELEASED, CORRECTED, SETTINGS, Settings
 from sparselin.neural import NonFiniteLoss, mlp
-from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.training import Rows, cross_entropy, seeded
 
 # --- how -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
+from proofs_checks.experiments.networks.baselines.methods import METHODS
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.gains import marginal_gains
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
@@ -48,7 +49,6 @@ from proofs_checks.experiments.networks.released import (
     reference_omp,
 )
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, seeded

@@ -17,10 +17,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from proofs_checks.experiments.networks import protocol
+from proofs_checks.experiments.networks.baselines.methods import METHODS, Split
 from proofs_checks.experiments.networks.data import FORMS, Table, table
 from proofs_checks.experiments.networks.pieces import LARGE, Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.printed import ALL
-from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import IndexArray
 
 SIZES = (25, 50, 75, 100)

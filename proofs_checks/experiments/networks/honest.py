@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from proofs_checks.experiments.networks.baselines.methods import METHODS
 from proofs_checks.experiments.networks.data import EMBEDDED, FORMS, OURS
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.printed import ALL
@@ -35,7 +36,6 @@ from proofs_checks.experiments.networks.protocol import (
     sizes_below,
 )
 from sparselin.neural import training
-from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.networks import mlp
 from sparselin.validation import check_count
 

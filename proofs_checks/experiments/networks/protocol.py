@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from proofs_checks.experiments.networks.baselines.methods import METHODS, Split
 from proofs_checks.experiments.networks.data import FORMS, Table, table
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale
 from proofs_checks.experiments.networks.printed import ALL
-from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
 

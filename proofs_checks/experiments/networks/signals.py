@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from proofs_checks.experiments.networks.baselines.methods import METHODS
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.protocol import NOT_NESTED, pick, scale_epochs
-from sparselin.neural.baselines.methods import METHODS
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
 

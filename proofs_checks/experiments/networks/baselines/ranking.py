@@ -36,7 +36,7 @@ class FeatureRanking(Supported):
     picked (the number of times that the method picked it).
     """
 
-    _picture: ClassVar[str] = "sparselin.neural.baselines.ranking:draw"
+    _picture: ClassVar[str] = "proofs_checks.experiments.networks.baselines.ranking:draw"
 
     support: IndexArray
     scores: FloatArray

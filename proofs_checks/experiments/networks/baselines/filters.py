@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparselin.neural.baselines._data import PreparedData, baseline
-from sparselin.neural.baselines.ranking import FeatureRanking
+from proofs_checks.experiments.networks.baselines._data import PreparedData, baseline
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin.validation import check_count
 from sparselin.validation.extras import needs
 
@@ -59,7 +59,7 @@ def random_forest(
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     trees, n_jobs : the number of trees, and the number of jobs of the forest.
 
     >>> X = np.random.default_rng(0).standard_normal((50, 3))

@@ -18,12 +18,14 @@ data are invalid, if k > d, or if there is only one class. Methods that train ne
 if the loss becomes NaN or infinite.
 """
 
-from sparselin.neural.baselines.filters import largest_correlation as largest_correlation
-from sparselin.neural.baselines.filters import mrmr as mrmr
-from sparselin.neural.baselines.filters import random_features as random_features
-from sparselin.neural.baselines.filters import random_forest as random_forest
-from sparselin.neural.baselines.first_layer import group_lasso as group_lasso
-from sparselin.neural.baselines.first_layer import omp as omp
-from sparselin.neural.baselines.first_layer import sequential_lasso as sequential_lasso
-from sparselin.neural.baselines.selecting_layer import concrete_autoencoder as concrete_autoencoder
-from sparselin.neural.baselines.selecting_layer import feature_mask as feature_mask
+from proofs_checks.experiments.networks.baselines.filters import largest_correlation as largest_correlation
+from proofs_checks.experiments.networks.baselines.filters import mrmr as mrmr
+from proofs_checks.experiments.networks.baselines.filters import random_features as random_features
+from proofs_checks.experiments.networks.baselines.filters import random_forest as random_forest
+from proofs_checks.experiments.networks.baselines.first_layer import group_lasso as group_lasso
+from proofs_checks.experiments.networks.baselines.first_layer import omp as omp
+from proofs_checks.experiments.networks.baselines.first_layer import sequential_lasso as sequential_lasso
+from proofs_checks.experiments.networks.baselines.selecting_layer import (
+    concrete_autoencoder as concrete_autoencoder,
+)
+from proofs_checks.experiments.networks.baselines.selecting_layer import feature_mask as feature_mask

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from sparselin.greedy._groups import group_omp
-from sparselin.neural.baselines._data import PreparedData, baseline
-from sparselin.neural.baselines.ranking import FeatureRanking
+from proofs_checks.experiments.networks.baselines._data import PreparedData, baseline
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
+from sparselin.greedy.omp import group_omp
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral.regularizers.base import Gram, SetFunction, grow
 from sparselin.validation import check_level
@@ -17,7 +17,7 @@ def linear_omp(data: PreparedData) -> FeatureRanking:
 
     R are the residuals of least squares on S. This is M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005)
     with an intercept, as in `OMPSelector`. `scores` and `lam` are λ*/n at the step that selects a feature,
-    where λ* = ‖X_jᵀR‖₂. The parameters are those of `sparselin.neural.baselines`; `rng` has no effect.
+    where λ* = ‖X_jᵀR‖₂. The parameters are those of `baselines`; `rng` has no effect.
 
     >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
     >>> linear_omp(X, ["a", "b", "b", "a"], 1)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.baselines._data import PreparedData, Training, network_baseline
-from sparselin.neural.baselines.ranking import FeatureRanking
+from proofs_checks.experiments.networks.baselines._data import PreparedData, Training, network_baseline
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, adam, squared_error
 from sparselin.validation import check_choice, check_count, check_real
@@ -53,7 +53,7 @@ def feature_mask(data: PreparedData, training: Training, *, mask_width: int = 12
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     hidden : the widths of the hidden layers of the network that reads m ∘ x.
     epochs, batch_size, learning_rate : the number of passes over the data, the number of rows of a batch
         (None: all), and the step length of Adam.
@@ -133,7 +133,7 @@ def concrete_autoencoder(
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     target : "X" if the decoder reconstructs X, without y; or "y" if it predicts y.
     hidden : the widths of the hidden layers of the decoder.
     epochs, batch_size, learning_rate : the number of passes over the data, the number of rows of a batch

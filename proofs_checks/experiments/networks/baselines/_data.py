@@ -11,8 +11,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin import validation
-from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Plan, Rows, cross_entropy, make_plan, seeded, squared_error
 from sparselin.problem.argument_names import take_options

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.baselines._data import PreparedData, Training, network_baseline
-from sparselin.neural.baselines.ranking import FeatureRanking
+from proofs_checks.experiments.networks.baselines._data import PreparedData, Training, network_baseline
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin.neural.networks import keep_columns
 from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
 from sparselin.results import FloatArray
@@ -211,7 +211,7 @@ def omp(data: PreparedData, training: Training, *, features_per_step: int = 1) -
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     hidden : the widths of the hidden layers.
     epochs : the number of passes over the data before each selection. Each training starts from the weights
         of the previous training.
@@ -264,7 +264,7 @@ def sequential_lasso(
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     hidden : the widths of the hidden layers.
     lam : λ, or None; see above.
     epochs : the number of passes over the data for each selection; with λ = None on S, and again at each λ.
@@ -372,7 +372,7 @@ def group_lasso(
 
     Parameters
     ----------
-    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    X, y, k, task, sample_weight, rng : see `baselines`.
     lam : one λ in place of the path.
     hidden : the widths of the hidden layers.
     epochs, dense_epochs : the number of passes over the data at each λ, and before that without penalty.

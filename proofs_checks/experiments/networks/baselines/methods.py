@@ -12,12 +12,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from proofs_checks.experiments.networks import baselines
+from proofs_checks.experiments.networks.baselines._data import (
+    PreparedData,
+    Training,
+    baseline,
+    network_baseline,
+)
+from proofs_checks.experiments.networks.baselines.linear import diverse, linear_ols, linear_omp
+from proofs_checks.experiments.networks.baselines.ranking import FeatureRanking
 from sparselin.ensembles.datasets import Source, images
-from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines._data import PreparedData, Training, baseline, network_baseline
-from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
-from sparselin.neural.baselines.ranking import FeatureRanking
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.networks import mlp
@@ -42,7 +47,7 @@ def sequential_attention(
 
     epochs, batch_size, learning_rate : the settings of Adam; all phases together make `epochs` passes.
 
-    The other arguments are those of `sparselin.neural.baselines`. `scores` are the attention weights in the
+    The other arguments are those of `baselines`. `scores` are the attention weights in the
     last phase, which are 1 for the features selected before.
     """
     selector = SequentialAttention(
@@ -81,7 +86,7 @@ def lassonet(
         ordered by the norm ‖θ_j‖ of their linear weights. So to use one path for several k, pass the smallest
         k.
 
-    The other arguments are those of `sparselin.neural.baselines`. `scores` and `lam` are the λ up to which
+    The other arguments are those of `baselines`. `scores` and `lam` are the λ up to which
     each feature stayed.
     """
     last = data.k if down_to is None else min(data.k, check_count(down_to, "down_to", 1))
@@ -114,7 +119,7 @@ METHODS: dict[str, Method] = {
     "concrete autoencoder": baselines.concrete_autoencoder,
     "concrete autoencoder of y": functools.partial(baselines.concrete_autoencoder, target="y"),
 }
-"""The methods by name: functions of (X, y, k, *, rng) and options; see `sparselin.neural.baselines`."""
+"""The methods by name: functions of (X, y, k, *, rng) and options; see `baselines`."""
 
 
 def register(name: str, method: Method) -> None:
