@@ -138,9 +138,8 @@ def test_processes_change_nothing(run):
     settings = GuaranteeSettings(families=("ar1", "duplicated"), designs=24, k=2)
     tasks = [task for task in settings.tasks() if task.study == "check"]
     (records,) = run_jobs(iter([(examine_batch, (tasks, settings.seed))]), 1)
-    heading, rows = summary.table(records)
-    here = [dict(zip(heading, ("" if v is None else str(v) for v in row), strict=True)) for row in rows]
-    assert [{name: row[name] for name in heading} for row in stored] == here
+    here = list(csv.DictReader(io.StringIO(summary.table(records).csv().decode(), newline="")))
+    assert [{name: row[name] for name in here[0]} for row in stored] == here
 
 
 def broken(task):

@@ -116,7 +116,8 @@ def guarantee(
     command, seconds = _command(settings, ensembles, quick), time.perf_counter() - started
     run = describe(command, seconds, jobs, seed, interrupted, report.PACKAGES)
     if found.checked:
-        console.print(words.promise_table(found.promises))
+        table = words.promise_table(found.promises)
+        console.print(table.terminal(left=("algorithm", "guarantee"), padding=0, pad_edge=False))
     for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
     index = report.write(output, settings, found, run, failures)
@@ -201,7 +202,8 @@ def _show_one(console: Console, path: Path, target: str | None, k: int | None) -
     if saved.note:
         console.print(saved.note, soft_wrap=True, highlight=False)
     console.print(words.design_line(saved.X, saved.y, saved.target), soft_wrap=True, highlight=False)
-    console.print(words.bounds_table(found))
+    left = ("algorithm", "guarantee", "failed hypotheses")
+    console.print(words.bounds_table(found).terminal(left=left, folded=left[2:], padding=0))
     for line in words.answers(found, saved.names):
         console.print(line, soft_wrap=True, highlight=False)
     return 1 if found.violated else 0

@@ -13,7 +13,15 @@ from sparselin.studies.guarantees import figures
 from sparselin.studies.guarantees.large import METHODS
 from sparselin.studies.guarantees.summary import Achieved, achieved_ratios, curves, of_study, table
 from sparselin.studies.guarantees.tasks import SWEPT, GuaranteeRecord, GuaranteeSettings, draw
-from sparselin.studies.guarantees.words import MAIN, Findings, family_cells, headline, promise_cells
+from sparselin.studies.guarantees.words import (
+    MAIN,
+    Findings,
+    family_table,
+    headline,
+    large_table,
+    promise_table,
+    worst_table,
+)
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -45,17 +53,16 @@ def write(
     run : the record of the run, see `page.describe`.
     failures : a sentence for each job that failed; its designs are not in `found`.
     """
-    heading, rows = table(found.records)
-    files = {"results.csv": page.table([heading, *rows])}
+    files = {"results.csv": table(found.records).csv()}
     for worst in found.worst:
         files[f"{worst.search.name}.npz"] = page.archive(X=worst.X, y=worst.y, k=worst.search.k)
     for record in found.records:
         if record.violated:
             X, y = draw(record.task, settings.seed)
             files[_violation_file(record)] = page.archive(X=X, y=y, k=record.task.k)
-    large = found.large_table
+    large = large_table(found.large)
     if found.large:
-        cells = [large[0], ["---"] * len(large[0]), *large[1:]]
+        cells = [large.headings, ["---"] * len(large.headings), *(line for line, _ in large.lines)]
         files["large.md"] = "".join(f"| {' | '.join(row)} |\n" for row in cells).encode()
     drawn = curves(of_study(found.records, "sweep", "real"))
     families = [row for row in achieved_ratios(found.checked) if row.algorithm in MAIN]
@@ -74,11 +81,11 @@ def write(
     pictures = {name: page.picture(files, name, figure) for name, figure in _figures(found, drawn, families)}
     context = results | {
         "passes": not found.violations and not failures,
-        "promises": [(promise_cells(row), row.violated) for row in found.promises],
-        "ensembles": family_cells(ensembles),
+        "promises": promise_table(found.promises),
+        "ensembles": family_table(ensembles),
         "figures": pictures,
         "large": large,
-        "worst": found.worst,
+        "worst": worst_table(found.worst),
         "in_space": [(worst, _numbers(worst)) for worst in _worst_in_space(found.worst)],
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)

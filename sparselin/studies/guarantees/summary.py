@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
+import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
+from sparselin.studies.common.listing import Listing, csv_field
 from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
@@ -178,8 +179,8 @@ def _least_and_median(values: Sequence[float]) -> tuple[float, float]:
     return min(values), float(np.median(values))
 
 
-def table(records: Sequence[GuaranteeRecord]) -> tuple[list[str], list[list[Any]]]:
-    """Return the heading and the rows of results.csv.
+def table(records: Sequence[GuaranteeRecord]) -> Listing:
+    """Return the table of results.csv.
 
     There is a row for each design and algorithm, and a column for each guarantee.
     """
@@ -193,4 +194,4 @@ def table(records: Sequence[GuaranteeRecord]) -> tuple[list[str], list[list[Any]
         for o in record.outcomes:
             promises = ["" if o.promises.get(name) is None else o.promises[name] for name in names]
             rows.append([*start, o.algorithm, *record.best, *o.ratio, "; ".join(o.violated), *promises])
-    return heading, rows
+    return Listing([csv_field(name, operator.itemgetter(i)) for i, name in enumerate(heading)], rows)

@@ -1,16 +1,17 @@
 """The sentences and tables that describe a run of `sparselin guarantee`."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from rich import box
-from rich.table import Table
+from markupsafe import Markup
 
-from sparselin.results import FloatArray, GuaranteeBounds, Interval
+from sparselin.results import Bound, FloatArray, GuaranteeBounds, Interval
 from sparselin.studies.common import page
+from sparselin.studies.common.listing import RED, Field, Listing, page_field, terminal_field
 from sparselin.studies.common.page import number, share
 from sparselin.studies.guarantees import summary
 from sparselin.studies.guarantees.large import AFTER, BEFORE, BEST, METHODS, RECOVERY
@@ -19,13 +20,13 @@ from sparselin.studies.guarantees.worst import Worst
 
 _HERE = Path(__file__).parent
 MAIN = ("OMP", "FR")
-# the guarantees in the table of the page, in the order of its columns
-_PROMISES = (
-    "certificate after the run",
-    "along the path",
-    "submodularity ratio, sharper",
-    "submodularity ratio",
-)
+# the guarantees in the table of ensembles, with their headings
+_PROMISES = {
+    "certificate after the run": "certificate",
+    "along the path": "along the path",
+    "submodularity ratio, sharper": Markup("1 − e<sup>−γλ(k)</sup>"),
+    "submodularity ratio": "Das and Kempe",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,62 +49,102 @@ class Findings:
         return summary.of_study(self.records, "large")
 
     @property
-    def large_table(self) -> list[tuple[str, ...]]:
-        """The table of large designs as text: its heading, and a row for each signal, noise and ρ."""
-        rows: list[tuple[str, ...]] = [("signal", "ρ", "before", "after", "Theorem 4", BEST, *METHODS[:4])]
-        for setting in dict.fromkeys((record.task.ensemble, record.task.rho) for record in self.large):
-            same = [r for r in self.large if (r.task.ensemble, r.task.rho) == setting]
-            found = {row.algorithm: row for row in summary.achieved_ratios(same)}
-            certain = share(float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same])))
-            factors = (number(found["OMP"].promises[name]) for name in (BEFORE, AFTER))
-            rows.append((*map(str, setting), *factors, certain, *(_ratios(found[m]) for m in rows[0][5:])))
-        return rows
-
-    @property
     def violations(self) -> int:
         return sum(len(o.violated) for r in self.records for o in r.outcomes) + sum(
             len(w.violated) for w in self.worst
         )
 
 
-def promise_table(rows: Sequence[summary.PromiseSummary]) -> Table:
-    """Return the table of guarantees for a terminal with 80 columns."""
-    view = Table(title="Do the guarantees hold?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
-    for heading in ("algorithm", "guarantee", "applies", "violated", "> 0.1", "median"):
-        left = heading in ("algorithm", "guarantee")
-        view.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    for row in rows:
-        cells = promise_cells(row)
-        view.add_row(*cells[:2], str(row.applies), *cells[3:6], style="bold red" if row.violated else None)
-    return view
+def promise_table(rows: Sequence[summary.PromiseSummary]) -> Listing:
+    """Return the table of guarantees; those that are violated are red. The terminal has 80 columns."""
+    fields = (
+        Field("algorithm", "algorithm", None, lambda row: row.algorithm),
+        Field("guarantee", "guarantee", None, lambda row: row.name),
+        page_field("hypotheses hold", lambda row: f"{row.applies} of {row.designs}"),
+        terminal_field("applies", lambda row: row.applies),
+        Field("violated", "violated", None, lambda row: row.violated),
+        Field("share above 0.1", "> 0.1", None, lambda row: row.above, share),
+        Field(
+            "median factor", "median", None, lambda row: row.median, functools.partial(number, style="{:.2f}")
+        ),
+        page_field(
+            "least (achieved − guaranteed)",
+            lambda row: row.least_slack,
+            functools.partial(number, style="{:.0e}"),
+        ),
+    )
+    title = "Do the guarantees hold?"
+    return Listing(fields, rows, lambda row: RED if row.violated else None, title=title)
 
 
-def promise_cells(row: summary.PromiseSummary) -> tuple[str, ...]:
-    """Return one row of the table of guarantees as text."""
-    numbers = (share(row.above), number(row.median, "{:.2f}"), number(row.least_slack, "{:.0e}"))
-    return (row.algorithm, row.name, f"{row.applies} of {row.designs}", str(row.violated), *numbers)
-
-
-def achieved_cells(row: summary.Achieved) -> tuple[str, ...]:
-    """Return one row of the table of ensembles as text."""
-    promises = (row.promises.get(name, math.nan) for name in _PROMISES)
-    numbers = map(number, (row.median, row.low, row.least, *promises))
-    return (row.ensemble, row.algorithm, share(row.optimal), *numbers)
-
-
-def family_cells(rows: Sequence[summary.Achieved]) -> tuple[list[tuple[str, ...]], str]:
-    """Return the rows of the table of ensembles as text, and a note about Sequential LASSO.
+def family_table(rows: Sequence[summary.Achieved]) -> tuple[Listing, str]:
+    """Return the table of ensembles, and a note about Sequential LASSO.
 
     A row of Sequential LASSO is left out if it equals the row of OMP.
     """
-    lines = [achieved_cells(row) for row in rows]
-    of_omp = {line[0]: line[2:] for line in lines if line[1] == "OMP"}
-    others = [line for line in lines if line[1] == "Sequential LASSO"]
-    same = [line for line in others if line[2:] == of_omp.get(line[0])]
+    fields = [
+        page_field("ensemble", lambda row: row.ensemble),
+        page_field("algorithm", lambda row: row.algorithm),
+        page_field("best found", lambda row: row.optimal, share),
+        page_field("median ratio", lambda row: row.median, number),
+        page_field("5 %", lambda row: row.low, number),
+        page_field("least", lambda row: row.least, number),
+    ]
+    for name, heading in _PROMISES.items():
+        fields.append(page_field(heading, functools.partial(_promise_of, name), number))
+    cells = {
+        (row.ensemble, row.algorithm): line[2:]
+        for row, (line, _) in zip(rows, Listing(fields, rows).lines, strict=True)
+    }
+    others = [row for row in rows if row.algorithm == "Sequential LASSO"]
+    same = [row for row in others if cells[row.ensemble, row.algorithm] == cells.get((row.ensemble, "OMP"))]
     if not others:
-        return lines, ""
+        return Listing(fields, rows), ""
     note = f"In {len(same)} of {len(others)} ensembles Sequential LASSO has the same numbers as OMP"
-    return [line for line in lines if line not in same], f"{note}, so its rows are left out there."
+    listed = Listing(fields, [row for row in rows if row not in same])
+    return listed, f"{note}, so its rows are left out there."
+
+
+def _promise_of(name: str, row: summary.Achieved) -> float:
+    return row.promises.get(name, math.nan)
+
+
+def large_table(records: Sequence[GuaranteeRecord]) -> Listing:
+    """Return the table of large designs, with a row for each signal and ρ."""
+    rows = []
+    for ensemble, rho in dict.fromkeys((record.task.ensemble, record.task.rho) for record in records):
+        same = [r for r in records if (r.task.ensemble, r.task.rho) == (ensemble, rho)]
+        found = {row.algorithm: row for row in summary.achieved_ratios(same)}
+        certain = float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same]))
+        rows.append((ensemble, rho, found, certain))
+    fields = [
+        page_field("signal", lambda row: row[0]),
+        page_field("ρ", lambda row: row[1]),
+        page_field("before", lambda row: row[2]["OMP"].promises[BEFORE], number),
+        page_field("after", lambda row: row[2]["OMP"].promises[AFTER], number),
+        page_field("Theorem 4", lambda row: row[3], share),
+    ]
+    for name in (BEST, *METHODS[:4]):
+        fields.append(page_field(name, functools.partial(_found_by, name), _ratios))
+    return Listing(fields, rows)
+
+
+def _found_by(name: str, row: tuple[str, float, dict[str, summary.Achieved], float]) -> summary.Achieved:
+    return row[2][name]
+
+
+def worst_table(worst: Sequence[Worst]) -> Listing:
+    """Return the table of the worst designs."""
+    fields = [
+        page_field("algorithm", lambda w: w.search.label),
+        page_field("n × d", lambda w: f"{w.search.n} × {w.search.d}"),
+        page_field("k", lambda w: w.search.k),
+        page_field(Markup("λ<sub>min</sub>(C, k) ≥"), lambda w: w.search.floor, "{:g}".format),
+        page_field("worst ratio", lambda w: w.ratio, number),
+        page_field("along the path", lambda w: w.promises.get("along the path", 0), number),
+        page_field("certificate", lambda w: w.promises.get("certificate after the run", 0), number),
+    ]
+    return Listing(fields, worst)
 
 
 def _ratios(row: summary.Achieved) -> str:
@@ -133,22 +174,27 @@ def headline(found: Findings) -> list[str]:
     return page.sentences(_HERE / "headline.txt.j2", context)
 
 
-def bounds_table(found: GuaranteeBounds) -> Table:
+def bounds_table(found: GuaranteeBounds) -> Listing:
     """Return the table for one design: every guarantee, and the achieved ratio."""
-    view = Table(
-        title=f"Guaranteed and achieved shares of the best R², k = {found.k}", box=box.SIMPLE_HEAD, padding=0
-    )
-    for heading in ("algorithm", "guarantee", "guaranteed", "achieved"):
-        view.add_column(heading, justify="right" if heading.endswith("ed") else "left", no_wrap=True)
-    view.add_column("failed hypotheses")
-    for bound in found.bounds:
+
+    def fails(bound: Bound) -> str:
         failing = [(words, held) for words, held in bound.hypotheses if held is not True]
-        fails = "; ".join(words + (" (undecided)" if held is None else "") for words, held in failing)
-        ratio, promised = _interval(bound.achieved, "{:.3f}"), f"{bound.lower:.3f}" if bound.applies else "–"
-        style = None if bound.applies else "dim"
-        style = "bold red" if bound.violated else style
-        view.add_row(bound.algorithm, bound.name, promised, ratio, fails, style=style)
-    return view
+        return "; ".join(words + (" (undecided)" if held is None else "") for words, held in failing)
+
+    def style(bound: Bound) -> str | None:
+        if bound.violated:
+            return RED
+        return None if bound.applies else "dim"
+
+    fields = (
+        terminal_field("algorithm", lambda bound: bound.algorithm),
+        terminal_field("guarantee", lambda bound: bound.name),
+        terminal_field("guaranteed", lambda bound: f"{bound.lower:.3f}" if bound.applies else "–"),
+        terminal_field("achieved", lambda bound: _interval(bound.achieved, "{:.3f}")),
+        terminal_field("failed hypotheses", fails),
+    )
+    title = f"Guaranteed and achieved shares of the best R², k = {found.k}"
+    return Listing(fields, found.bounds, style, title=title)
 
 
 def design_line(X: FloatArray, y: FloatArray, target: str) -> str:

@@ -3,18 +3,18 @@
 import dataclasses
 import datetime
 import json
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 import sparselin
 from sparselin.ledger import PAPERS, Claim, Outcome, Verdict, order
 from sparselin.studies.common.folder import ReportError, write_files
+from sparselin.studies.common.listing import RED, Listing, terminal_field
 from sparselin.studies.common.page import environment
 
 # the claims that the site shows above the table
@@ -172,15 +172,15 @@ def changes(claims: Sequence[Claim], ledger: Mapping[str, Any], whole: bool) -> 
 
 def table(results: Sequence[tuple[Claim, Outcome]]) -> Table:
     """Return a table with a row for each claim; a failed claim is red, with the reason below it."""
-    view = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("id", "statement", "cases", "verdict"):
-        view.add_column(heading, justify="right" if heading == "cases" else "left", overflow="fold")
+    rows: list[tuple[str, str, str, str, str | None]] = []
     for claim, outcome in results:
         count = f"{outcome.cases}" + (f" + {outcome.undecided} undecided" if outcome.undecided else "")
-        verdict = f"FAILED, not '{claim.verdict.value}'" if outcome.failure else claim.verdict.value
-        # Text, because brackets in a statement are not markup
-        style = "bold red" if outcome.failure else None
-        view.add_row(claim.id, Text(claim.statement), count, verdict, style=style)
         if outcome.failure:
-            view.add_row("", Text(outcome.failure), "", "", style="red")
-    return view
+            rows.append((claim.id, claim.statement, count, f"FAILED, not '{claim.verdict.value}'", RED))
+            rows.append(("", outcome.failure, "", "", "red"))
+        else:
+            rows.append((claim.id, claim.statement, count, claim.verdict.value, None))
+    headings = ("id", "statement", "cases", "verdict")
+    fields = [terminal_field(name, operator.itemgetter(i)) for i, name in enumerate(headings)]
+    listed = Listing(fields, rows, style=operator.itemgetter(-1))
+    return listed.terminal(left=("id", "statement", "verdict"), folded=headings, pad_edge=False)

@@ -231,7 +231,8 @@ def select(
         index = report.write(output, job, command.command_line(), seed, seconds, interrupted)
     for line in words.data_lines(job):
         console.print(line, **_PLAIN)
-    console.print(words.table(job))
+    shown = words.table(job)
+    console.print(shown.terminal(("feature",), ("feature",), padding=(0, 1, 0, 0), pad_edge=False))
     for line in (words.headline(job), *words.validation_lines(job)):
         console.print(line, **_PLAIN)
     for line in job.cautions:

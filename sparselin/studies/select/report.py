@@ -1,6 +1,7 @@
 """The report of `sparselin select`: a page with embedded figures, the table as CSV, and results as JSON."""
 
 import dataclasses
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from sparselin import plots
 from sparselin.plots import style
 from sparselin.results import Status
 from sparselin.studies.common import folder, page
+from sparselin.studies.common.listing import Listing, page_field
 from sparselin.studies.select import sizes, words
 from sparselin.studies.select.model import METHODS, splitter_of
 from sparselin.studies.select.words import Job
@@ -20,8 +22,8 @@ FILES = ("selected.csv", *page.pictures("selection", "cross-validation"))
 def write(output: Path, job: Job, command: str, seed: int, seconds: float, interrupted: bool) -> Path:
     """Write index.html, results.json, selected.csv and the figures; return the path of index.html."""
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
-    files = {"selected.csv": page.table(_records(job))}
-    heading, lines = words.cells(job)
+    model = words.table(job)
+    files = {"selected.csv": model.csv()}
     compared = _sizes(job)
     context = {
         "run": run,
@@ -29,9 +31,8 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
         "headline": words.headline(job),
         "data": [line for line in (job.source.table.note, *words.data_lines(job)) if line],
         "validation": words.validation_lines(job),
-        "heading": heading,
-        "lines": lines,
-        "sizes": [[size.k, f"{size.r2:z.4f}", *map(_cell, size[2:])] for size in compared],
+        "model": model,
+        "sizes": _size_table(compared),
         "figures": {name: page.figure(files, name, *rest) for name, *rest in _figures(job)},
         "python": python(job),
     }
@@ -51,27 +52,21 @@ def python(job: Job) -> str:
     )
 
 
-def _records(job: Job) -> list[list[Any]]:
-    """Return the rows of selected.csv. The indicators of a category have rows without a step."""
-    heading = ["step", "feature", "coefficient", "lasso", "lam", "margin", "ties", "r2"]
-    lines: list[list[Any]] = [heading]
-    if job.request.intercept:
-        lines.append([0, "(intercept)", job.intercept, *[""] * 5])
-    for row in job.rows:
-        record = row._replace(ties="; ".join(row.ties))._asdict()  # type: ignore[arg-type]
-        del record["parts"]
-        lines.append(["" if value != value else value for value in record.values()])
-        lines += [["", name, value, *[""] * 5] for name, value in row.parts]
-    if job.lasso is None:  # other methods have no LASSO coefficients
-        lines = [[*line[:3], *line[4:]] for line in lines]
-    return lines
-
-
 def _sizes(job: Job) -> list[sizes.Size]:
     """Return the table of sizes, for a path of least squares with at least one step."""
     if not job.size or job.source.loss != "squared":
         return []
     return sizes.table_of_sizes(job.path, job.X, job.source.y, job.source.weight)
+
+
+def _size_table(compared: list[sizes.Size]) -> Listing:
+    headings = {"adjusted R²": "adjusted_r2", "Cp": "cp", "BIC": "bic"}
+    fields = [
+        page_field("features", lambda size: size.k),
+        page_field("R²", lambda size: size.r2, "{:z.4f}".format),
+        *(page_field(heading, operator.attrgetter(name), _cell) for heading, name in headings.items()),
+    ]
+    return Listing(fields, compared)
 
 
 def _cell(value: float | None) -> str:

@@ -4,20 +4,18 @@ import dataclasses
 import functools
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 import sparselin as sl
 from sparselin.lasso.path import last_within
 from sparselin.results import BestSubset, CrossValidation, FloatArray, GeneralizedPath, LassoPath, Status
 from sparselin.results.display import join_words, plural, printable
 from sparselin.studies.common import page
+from sparselin.studies.common.listing import Field, Listing, csv_field
 from sparselin.studies.common.tables import columns_of, is_parquet, some
 from sparselin.studies.select import findings
 from sparselin.studies.select.columns import TableColumns, has_levels
@@ -310,49 +308,81 @@ def validation_lines(job: Job) -> list[str]:
     return page.sentences(_HERE / "validation.txt.j2", context)
 
 
-def cells(job: Job) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the rows of the table as text."""
-    rows: list[tuple[Row, str, str, float]] = []  # a row, its name and coefficient, or those of an indicator
+class Line(NamedTuple):
+    """A line of the table of selected features: the intercept, a feature, or an indicator of a category.
+
+    step : 0 for the intercept, None for an indicator.
+    row : the row of a feature, else None.
+    """
+
+    step: int | None
+    feature: str
+    coefficient: float
+    row: Row | None
+
+
+def table(job: Job) -> Listing:
+    """Return the table of selected features for the page, a terminal and selected.csv.
+
+    The names of the intercept and of indicators differ in selected.csv, where numbers are not rounded.
+    """
+    lines = [Line(0, "(intercept)", job.intercept, None)] if job.request.intercept else []
     for row in job.rows:
-        rows.append((row, str(row.step), row.feature, row.coefficient))
-        rows += [(row, "", f"  {name}", value) for name, value in row.parts]
+        lines.append(Line(row.step, row.feature, row.coefficient, row))
+        lines += [Line(None, name, value, None) for name, value in row.parts]
 
-    def column(show: Any) -> list[str]:
-        return [show(row) if step else "" for row, step, _, _ in rows]
+    def shown(heading: str, text: Callable[[Row], str]) -> Field:
+        return Field(heading, heading, None, lambda line: line.row, lambda row: text(row) if row else "")
 
-    columns = {
-        "step": [step for _, step, _, _ in rows],
-        "feature": [printable(name) for _, _, name, _ in rows],
-        "coefficient": ["" if math.isnan(value) else number(value) for _, _, _, value in rows],
-    }
-    lam = column(lambda row: "forced" if math.isnan(row.lam) else number(row.lam))
+    def stored(heading: str, name: str) -> Field:
+        return csv_field(heading, lambda line: _entry(getattr(line.row, name, "")))
+
+    def lam(row: Row) -> str:
+        return "forced" if math.isnan(row.lam) else number(row.lam)
+
+    fields = [
+        Field("step", "step", None, lambda line: line.step or ""),
+        Field("feature", "feature", None, _name_of_line, printable),
+        Field("coefficient", "coefficient", None, lambda line: line.coefficient, _number_or_nothing),
+        csv_field("step", lambda line: "" if line.step is None else line.step),
+        csv_field("feature", lambda line: line.feature),
+        csv_field("coefficient", lambda line: _entry(line.coefficient)),
+    ]
     if job.lasso is not None:
-        columns |= {"LASSO coef.": column(lambda row: number(row.shrunken)), "λ at entry": lam}
+        fields += [shown("LASSO coef.", lambda row: number(row.shrunken)), shown("λ at entry", lam)]
+        fields.append(stored("lasso", "shrunken"))
     elif job.best is None:
-        columns |= {"λ*": lam, "margin": column(_margin)}
+        fields += [shown("λ*", lam), shown("margin", _margin)]
     share = "R²" if job.source.loss == "squared" else "D²"
-    columns[share] = column(lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}")
-    first = {"feature": "intercept", "coefficient": number(job.intercept)}
-    lines = [[first.get(name, "") for name in columns]] if job.request.intercept else []
-    return list(columns), [*lines, *map(list, zip(*columns.values(), strict=True))]
+    fields += [
+        shown(share, lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}"),
+        stored("lam", "lam"),
+        stored("margin", "margin"),
+        csv_field("ties", lambda line: "; ".join(line.row.ties) if line.row else ""),
+        stored("r2", "r2"),
+    ]
+    return Listing(fields, lines)
+
+
+def _name_of_line(line: Line) -> str:
+    if line.row is None:
+        return "intercept" if line.step == 0 else f"  {line.feature}"
+    return line.feature
+
+
+def _entry(value: Any) -> Any:
+    """Return a value of selected.csv, where NaN is empty."""
+    return "" if value != value else value
+
+
+def _number_or_nothing(value: float) -> str:
+    return "" if math.isnan(value) else number(value)
 
 
 def _margin(row: Row) -> str:
     if math.isnan(row.margin):
         return ""
     return "tied" if row.ties else percent(row.margin)
-
-
-def table(job: Job) -> Table:
-    """Return the table for a terminal."""
-    view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    heading, lines = cells(job)
-    for name in heading:
-        left = name == "feature"
-        view.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
-    for line in lines:
-        view.add_row(*map(Text, line))
-    return view
 
 
 def number(value: float) -> str:

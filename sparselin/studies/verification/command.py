@@ -105,7 +105,7 @@ def verify(
     common.ignore_interrupts()
     summary = summarize(records)
     seconds = time.perf_counter() - started
-    console.print(verification.table(summary))
+    console.print(verification.table(summary).terminal(padding=0, pad_edge=False))
     for line in verification.headline(summary, settings):
         console.print(line)
     for line in verification.reproductions(output, settings, records):

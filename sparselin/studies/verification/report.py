@@ -1,37 +1,54 @@
 """The report of `sparselin verify`: a table, a page with embedded figures, JSON, and saved designs."""
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
 
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.plots.penalty import penalty_contours
 from sparselin.studies.common import folder, page
+from sparselin.studies.common.listing import RED, Field, Listing
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import Failure, FlowRecord, FlowSummary, VerificationSettings
 from sparselin.verification.projected_design import Agreement
 
-# heading of the page, heading of the terminal's table (80 columns), field, format
-COLUMNS = (
-    ("ensemble", "ensemble", "name", "{}"), ("designs", "designs", "designs", "{}"),
-    ("steps", "steps", "steps", "{}"), ("agree", "agree", "agreements", "{}"),
-    ("undecided", "undec.", "undecided", "{}"), ("violate", "viol.", "violations", "{}"),
-    ("ties", "ties", "ties", "{}"), ("A ⊂ T", "A⊂T", "strict", "{}"), ("audited", "", "audited", "{}"),
-    ("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
-    ("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
-    ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"), ("reach", "", "median_reach", "{:.2f}"),
-)  # fmt: skip
-FLOW_COLUMNS = (
-    *COLUMNS[:2], ("events", "events", "events", "{}"), *COLUMNS[3:6], ("leave", "", "leaves", "{}"),
-    ("LASSO", "LASSO", "lasso", "{:.0%}"), ("median L·error", "L·err", "rate", "{:.1f}"),
-    ("> .05", "", "far", "{}"), ("last error", "error", "error", "{:.0e}"),
-)  # fmt: skip
+
+def _field(page: str, terminal: str | None, name: str, style: str = "{}") -> Field:
+    return Field(page, terminal, None, operator.attrgetter(name), style.format)
+
+
+# the terminal has 80 columns
+COLUMNS = {
+    "name": _field("ensemble", "ensemble", "name"),
+    "designs": _field("designs", "designs", "designs"),
+    "steps": _field("steps", "steps", "steps"),
+    "agreements": _field("agree", "agree", "agreements"),
+    "undecided": _field("undecided", "undec.", "undecided"),
+    "violations": _field("violate", "viol.", "violations"),
+    "ties": _field("ties", "ties", "ties"),
+    "strict": _field("A ⊂ T", "A⊂T", "strict"),
+    "audited": _field("audited", None, "audited"),
+    "worst_gap": _field("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
+    "worst_lam_error": _field("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
+    "median_window": _field("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
+    "median_reach": _field("reach", None, "median_reach", "{:.2f}"),
+}
+FLOW_COLUMNS = {
+    "name": COLUMNS["name"],
+    "designs": COLUMNS["designs"],
+    "events": _field("events", "events", "events"),
+    **{name: COLUMNS[name] for name in ("agreements", "undecided", "violations")},
+    "leaves": _field("leave", None, "leaves"),
+    "lasso": _field("LASSO", "LASSO", "lasso", "{:.0%}"),
+    "rate": _field("median L·error", "L·err", "rate", "{:.1f}"),
+    "far": _field("> .05", None, "far"),
+    "error": _field("last error", "error", "error", "{:.0e}"),
+}
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "clarabel")
 FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty", "errors"))
@@ -39,40 +56,26 @@ TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_
 TOTALS |= {"lasso": None, "rate": None, "error": max}
 
 
-def _columns(row: Any) -> tuple[tuple[str, str, str, str], ...]:
-    return FLOW_COLUMNS if isinstance(row, FlowSummary) else COLUMNS
-
-
-def cells(row: Any) -> tuple[str, ...]:
-    """Return one row of the table as text."""
-    return tuple(style.format(getattr(row, field)) for _, _, field, style in _columns(row))
-
-
-def table(summary: Sequence[Any]) -> Table:
-    """Return the summary for a terminal."""
-    columns = _columns(summary[0])
-    shown = [i for i, (_, short, _, _) in enumerate(columns) if short]
+def table(summary: Sequence[Any]) -> Listing:
+    """Return the table of the ensembles; the rows that do not pass are red."""
+    flow = isinstance(summary[0], FlowSummary)
     title = "Do OMP, Sequential LASSO and linear Sequential Attention choose the same?"
-    if columns is FLOW_COLUMNS:
-        title = "Is gradient_flow the limit of gradient flow?"
-    view = Table(title=title, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
-    for i in shown:
-        view.add_column(columns[i][1], justify="right" if i else "left", no_wrap=True)
-    for row in summary:
-        line = cells(row)
-        view.add_row(*(line[i] for i in shown), style=None if row.passes else "bold red")
-    view.add_section()
-    line = totals(summary)
-    view.add_row(*(line[i] for i in shown), style="bold")
-    return view
+    return Listing(
+        fields=tuple((FLOW_COLUMNS if flow else COLUMNS).values()),
+        rows=summary,
+        style=lambda row: None if row.passes else RED,
+        totals=totals(summary),
+        title="Is gradient_flow the limit of gradient flow?" if flow else title,
+    )
 
 
 def totals(summary: Sequence[Any]) -> tuple[str, ...]:
     """Return the last row of the table: the sums of the counts, and the maxima of the errors."""
     line = ["all"]
-    for _, _, field, style in _columns(summary[0])[1:]:
-        combine = TOTALS.get(field, sum)
-        line.append(style.format(combine(getattr(row, field) for row in summary)) if combine else "")
+    columns = FLOW_COLUMNS if isinstance(summary[0], FlowSummary) else COLUMNS
+    for name, field in [*columns.items()][1:]:
+        combine = TOTALS.get(name, sum)
+        line.append(field.text(combine(field.value(row) for row in summary)) if combine else "")
     return tuple(line)
 
 
@@ -163,10 +166,8 @@ def write(
         "headline": headline(summary, settings),
         "passes": all(row.passes for row in summary),
         "claim": settings.claim,
-        "columns": [heading for heading, *_ in _columns(summary[0])],
-        "rows": [(cells(row), row.passes) for row in summary],
+        "table": table(summary),
         "ensembles": [(row, ENSEMBLES[row.name]) for row in summary],
-        "totals": totals(summary),
         "figures": {name: page.picture(files, name, drawn) for name, drawn in _figures(records, summary)},
         "verdicts": {
             heading: _with_verdict(verdict, output, settings, records)
