@@ -226,7 +226,7 @@ BAD_CHUNKS = [
     ("dtype", "has entries of dtype float32; the first chunk has float64"),
     ("lacks", "lacks weights in a tuple with X"),
     ("text", "must hold real numbers"),
-    ("short", "must have 1000 real numbers as y; got"),
+    ("short", "must have 1000 real numbers as y; got shape"),
     ("vector", "must be a matrix"),
 ]
 

@@ -119,8 +119,8 @@ def test_selection_is_repeated_by_the_method_of_the_path():
         best = np.argmin(scores) if criterion == "bic" else np.flatnonzero(np.diff(scores) > 0)[0]
         assert select(part, path, criterion, None) == whole.support[:best].tolist() != []
     few = part.of_rows(np.arange(4))
-    refuses("k must be at most 3 on data that select", select, few, path, 5, None)
-    refuses(r"k must be at most \d on data that select .*; got 4", select, few, lasso, None, None)
+    refuses("k must be at most 3 on the data that select", select, few, path, 5, None)
+    refuses(r"k must be at most \d on the data that select .*; got 4", select, few, lasso, None, None)
 
 
 @OPTIONS

@@ -182,7 +182,9 @@ class Finder:
         try:
             coef = (X_St * X_S).solve(X_St * V)
         except ZeroDivisionError:
-            raise ValueError(f"{step_name(S)}: the columns {S} selected before are dependent") from None
+            raise ValueError(
+                f"{step_name(S)}: the columns {S} selected before it are linearly dependent"
+            ) from None
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:

@@ -338,7 +338,9 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
         )
     problem = as_problem(X, y, intercept=path.with_intercept and not isinstance(X, Problem))
     if path.n_features != problem.n_features:
-        raise ValueError(f"path must be on the {problem.n_features} features of X; got {path.n_features}")
+        raise ValueError(
+            f"path must be on the {problem.n_features} features of X; it is on {path.n_features}"
+        )
     if path.with_intercept != (problem.design.ones is not None):
         raise ValueError("path and Problem must both have an intercept, or neither")
     if isinstance(path, FlowPath):
@@ -346,6 +348,8 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
     forced = np.isnan(path.lam_star)
     n_forced = int(forced.sum())
     if forced[n_forced:].any():
-        raise ValueError("path.lam_star may be NaN only for forced features, which come first; got NaN later")
+        raise ValueError(
+            "path.lam_star may be NaN only for forced features, which come first; got NaN after them"
+        )
     S = problem.with_ones(path.support)
     return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)

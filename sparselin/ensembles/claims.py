@@ -297,7 +297,9 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
     except (TypeError, ValueError):
         raise TypeError(f"claim must be a function of (X, y), or of a Design; got {claim!r}") from None
     if len(needed) not in (1, 2):
-        raise TypeError(f"claim must be a function of (X, y) or a Design; it takes {len(needed)} arguments")
+        raise TypeError(
+            f"claim must be a function of (X, y), or of a Design; it takes {len(needed)} arguments"
+        )
     return claim if len(needed) == 1 else lambda design: claim(design.X, design.y)
 
 

@@ -200,7 +200,9 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
     if not isinstance(algorithms, Iterable):
         raise TypeError(f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}")
     if isinstance(algorithms, str) or not all(name in known for name in algorithms):
-        raise ValueError(f"algorithms must be a sequence of names in {', '.join(known)}; got {algorithms!r}")
+        raise ValueError(
+            f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}"
+        )
 
 
 def _best(data: UnitData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:

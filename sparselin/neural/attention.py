@@ -234,7 +234,9 @@ class SequentialAttention:
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
         self._stepper = self._optimizer([p for p in self.masked_network.parameters() if p.requires_grad])
         if not isinstance(self._stepper, torch.optim.Optimizer):
-            raise TypeError(f"optimizer must be a function that makes an optimiser; got {self._stepper!r}")
+            raise TypeError(
+                f"optimizer must be a function that makes an optimiser; it made {self._stepper!r}"
+            )
         self._lam, self._first_pass = 0.0, math.inf
         self._begin()
 

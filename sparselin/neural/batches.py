@@ -50,7 +50,9 @@ class Border(NamedTuple):
         if entries:
             self.check_entries(X, number)
         if y.shape[:1] != (len(X),):
-            raise ValueError(f"y of {name} must have an entry for each of {len(X)} rows; got {(*y.shape,)}")
+            raise ValueError(
+                f"y of {name} must have an entry for each of {len(X)} rows; got {tuple(y.shape)}"
+            )
         if self.labels and y.is_floating_point():
             raise TypeError(f"y of {name} must hold class numbers, which are integers; got {y.dtype}")
         y = y.to(self.device, torch.long) if self.labels else y.to(self.device)
@@ -89,7 +91,9 @@ class Border(NamedTuple):
         if not len(X):
             raise ValueError(f"{name} must have rows; it is empty. Leave out empty batches")
         if X[0].numel() != self.width:
-            raise ValueError(f"X of {name} must have {self.width} features in each row; got {tuple(X.shape)}")
+            raise ValueError(
+                f"X of {name} must have {self.width} features in each row; got shape {tuple(X.shape)}"
+            )
         kept = self.integers and not X.is_floating_point()
         return X.to(self.device, X.dtype if kept else self.dtype)
 
@@ -97,11 +101,15 @@ class Border(NamedTuple):
         """Return the weights on the device and in the dtype of the network, after checking them."""
         weight = as_tensor(weight, f"weight of {name}", finite=False)
         if weight.shape != (n,):
-            raise ValueError(f"weight of {name} must be ({n},), one for each row; got {tuple(weight.shape)}")
+            raise ValueError(
+                f"weight of {name} must have shape ({n},), one for each row; got {tuple(weight.shape)}"
+            )
         weight = weight.to(self.device, self.dtype)
         _check_finite(weight, f"weight of {name}")
         if bool((weight < 0).any()):
-            raise ValueError(f"weight of {name} must be nonnegative; the least is {float(weight.min())}")
+            raise ValueError(
+                f"weight of {name} must be nonnegative; the least entry is {float(weight.min())}"
+            )
         return weight
 
 

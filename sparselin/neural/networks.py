@@ -60,7 +60,9 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
             if isinstance(module, nn.Linear) and module.in_features == n_features:
                 return name, module
             break
-    raise ValueError(f"network must begin with nn.Linear({n_features}, …), which reads X; got {network}")
+    raise ValueError(
+        f"network must begin with nn.Linear({n_features}, …), which reads the features; got {network}"
+    )
 
 
 def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
@@ -136,7 +138,9 @@ class EmbeddedColumns(nn.Module):
         p = self.in_features = check_count(n_columns, "n_columns", 1)
         dimension = check_count(dimension, "dimension", 1)
         if not isinstance(categories, Mapping):
-            raise TypeError(f"categories must be a dict of columns and numbers of levels; got {categories!r}")
+            raise TypeError(
+                f"categories must be a dict of columns and their numbers of categories; got {categories!r}"
+            )
         self._columns = sorted(check_count(j, "a column of categories", 0, p - 1) for j in categories)
         self._numeric = [j for j in range(p) if j not in categories]
         sizes = [check_count(categories[j], f"categories[{j}]", 1) for j in self._columns]

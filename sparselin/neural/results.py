@@ -132,7 +132,9 @@ class LassoNetPath(Named):
         """
         rows = np.flatnonzero(self.n_selected >= k)
         if not rows.size:
-            raise ValueError(f"k must be at most {self.n_selected.max()}, the most of any row; got {k}")
+            raise ValueError(
+                f"k must be at most {self.n_selected.max()}, the most features of a row; got {k}"
+            )
         return int(rows[-1])
 
     def state_dict(self, row: int) -> dict[str, np.ndarray]:

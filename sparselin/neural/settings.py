@@ -117,7 +117,9 @@ def as_design(data: Any, name: str) -> Tensor:
     """Return the data as a tensor (n, d) of real, finite numbers."""
     X = as_tensor(data, name)
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"{name} must be (n, d), at least one row and one feature; got {tuple(X.shape)}")
+        raise ValueError(
+            f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
+        )
     return X
 
 
@@ -129,7 +131,9 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
     of = name.removeprefix("X")
     X, y = as_design(X, name), as_tensor(y, f"y{of}")
     if y.ndim == 0 or len(y) != len(X):
-        raise ValueError(f"y{of} must have {len(X)} entries, one for each row of {name}; got {(*y.shape,)}")
+        raise ValueError(
+            f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
+        )
     if loss is cross_entropy:
         if y.ndim != 1 or (y.is_floating_point() and bool((y != y.round()).any())) or int(y.min()) < 0:
             raise ValueError(f"y{of} must hold class numbers 0, 1, … for the loss cross_entropy")

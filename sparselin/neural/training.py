@@ -58,7 +58,9 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
     """
     if isinstance(loss, str):
         if loss not in LOSSES:
-            raise ValueError(f"loss must be in {sorted(LOSSES)}, a PyTorch loss or a function; got {loss!r}")
+            raise ValueError(
+                f"loss must be one of {sorted(LOSSES)}, a PyTorch loss or a function; got {loss!r}"
+            )
         return LOSSES[loss]
     if any(loss is known for known in LOSSES.values()):
         return loss

@@ -97,7 +97,9 @@ def select(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[in
         forced = path.support[np.isnan(path.lam_star)]
         again = (ols if path.fit.by_length else omp)(problem, max(steps, 1), forced=forced)
     if lam is None and (most := _count(again)) < steps:
-        raise ValueError(f"k must be at most {most} on data that select ({again.status.name}); got {steps}")
+        raise ValueError(
+            f"k must be at most {most} on the data that select ({again.status.name}); got {steps}"
+        )
     return model_of(problem, again, k if isinstance(k, str) else steps, lam)
 
 

@@ -167,7 +167,9 @@ def inference(
     if isinstance(k, str) and k not in ("bic", "ebic"):
         raise ValueError(f'k must be a number, "bic" or "ebic"; got {k!r}')
     if (splits != 1 and method != "split") or (gamma != 1 and method != "randomized"):
-        raise ValueError("splits is for method='split', gamma for method='randomized'. Pass the method too")
+        raise ValueError(
+            "splits is for method='split', and gamma for method='randomized'. Pass the method too"
+        )
     if method == "split":
         lam_on = None if lam is None else lam_on_rows(lam, X, y, problem, rows, sample_weight)
         found = split(problem, path, rows, k, lam_on, sigma, level, splits, rng)

@@ -38,7 +38,9 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     for ridge in (0, 8, 64):
         R, pivots = _factor(unit, ridge * d * eps)
         if np.abs(R.T @ R - unit).max() > (RANK + ridge) * d * eps:
-            raise ValueError("G must be positive semidefinite, as XᵀX is; its Cholesky factor gives another")
+            raise ValueError(
+                "G must be positive semidefinite, because XᵀX is; its Cholesky factor does not give it back"
+            )
         z = _solution(R, pivots, b)
         left = square - float(z @ z)
         if left >= -slack * square:

@@ -81,7 +81,9 @@ class BatchSelection(Named):
         check_mask(D=D)
         D = D if issparse(D) else np.asarray(D)
         if D.ndim != 2 or D.shape[1] != self.n_features:
-            raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")
+            raise ValueError(
+                f"D must have shape (n, {self.n_features}), as the dictionary has; got {D.shape}"
+            )
         if D.dtype.kind not in "biufc":
             raise TypeError(f"D must hold numbers; got dtype {D.dtype}")
         signals = D @ self.coefficients

@@ -108,7 +108,9 @@ def _vector(values: Any, name: str, rows: int) -> FloatArray:
         raise BadChunkData(f"has masked entries in {name}: fill them, or drop their rows")
     vector = np.asarray(values)
     if vector.shape != (rows,) or vector.dtype.kind not in "biuf":
-        raise BadChunkData(f"must have {rows} real numbers as {name}; got {vector.shape}, {vector.dtype}")
+        raise BadChunkData(
+            f"must have {rows} real numbers as {name}; got shape {vector.shape}, {vector.dtype}"
+        )
     return vector
 
 
@@ -283,13 +285,17 @@ def form_of(
     coded = _feature_indices(categories, "categories", features, chunk)
     first = _feature_indices(forced, "forced", features, chunk)
     if set(first) & set(coded):
-        raise ValueError("forced must be numeric columns: pass levels of a category to the method instead")
+        raise ValueError(
+            "forced must be numeric columns: pass the levels of a category to the method instead"
+        )
     numbers = [j for j in features if j not in coded]
     needed = [*numbers, y_at, *(() if w_at is None else (w_at,))]
     texts = [j for j in needed if j != SEPARATE and isinstance(chunk.column(j), Codes)]
     if texts:
         name, kind = f"column {chunk.names[texts[0]]!r}" if chunk.names else texts[0], chunk.kinds[texts[0]]
-        raise TypeError(f"{name} is not numeric (dtype {kind or 'object'}): name it in categories or drop it")
+        raise TypeError(
+            f"{name} is not numeric (dtype {kind or 'object'}): name it in categories, or leave it out"
+        )
     if not features:
         raise ValueError("source must have a column besides y and the weights")
     order = [*first, *(j for j in numbers if j not in first)]

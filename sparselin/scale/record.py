@@ -72,7 +72,9 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
     if not partial.rows:
         if partial.weightless and not partial.held_rows:
             raise ValueError("weights must be positive in at least one row; all are zero")
-        raise ValueError(f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} are skipped")
+        raise ValueError(
+            f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
+        )
     size = len(partial.R)
     growth = factor.growth(partial.steps, partial.merges, size)
     eps = growth * EPS

@@ -110,7 +110,9 @@ def _array(array: Any, reading: ReadOptions) -> Source:
     n, width = array.shape
     for vector in reading.vectors:
         if vector is not None and np.shape(vector) != (n,):
-            raise ValueError(f"y and weights must have shape ({n},), one per row; got {np.shape(vector)}")
+            raise ValueError(
+                f"y and weights must have shape ({n},), one entry per row; got {np.shape(vector)}"
+            )
     p = rows_of_chunk(reading, width)
     slab = getattr(array, "chunks", (1,))[0]  # whole chunks of zarr, so that none is decoded twice
     p = p // slab * slab or p

@@ -273,7 +273,9 @@ def _vector_blocks(vector: Any, array: Any) -> list[Any]:
         return list(vector.to_delayed())
     sizes = array.chunks[0]
     if len(vector) != sum(sizes):
-        raise ValueError(f"y and weights must have an entry for each of {sum(sizes)} rows; got {len(vector)}")
+        raise ValueError(
+            f"y and weights must have one entry per row of the source, {sum(sizes)}; got {len(vector)}"
+        )
     return [vector[a:b] for a, b in itertools.pairwise(itertools.accumulate(sizes, initial=0))]
 
 

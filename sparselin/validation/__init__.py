@@ -142,7 +142,9 @@ def to_array(data: Any, name: str) -> Any:
     if type(data) is np.ndarray:
         return data
     if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
-        raise TypeError(f"{name} must be an array, no LinearOperator. Pass {name} @ np.eye({name}.shape[1])")
+        raise TypeError(
+            f"{name} must be an array, not a LinearOperator. Pass {name} @ np.eye({name}.shape[1])"
+        )
     if type(data).__name__ == "LazyFrame":
         raise TypeError(f"{name} must be an array or a frame, not a LazyFrame. Pass {name}.collect()")
     check_mask(**{name: data})

@@ -231,7 +231,9 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
                 self.class_weight, classes=self.classes_, y=y, sample_weight=weight
             ).astype(self.dtype)
             if not np.isfinite(of_class).all() or of_class.min() < 0 or not of_class.any():
-                raise ValueError(f"class_weight must hold numbers ≥ 0, not all 0; got {self.class_weight!r}")
+                raise ValueError(
+                    f"class_weight must hold numbers ≥ 0, not all of them 0; got {self.class_weight!r}"
+                )
             weight = of_class[codes] if weight is None else weight * of_class[codes]
         return codes, weight, len(self.classes_)
 

@@ -192,7 +192,9 @@ def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
     values = np.linalg.eigvalsh(gram.block(index)) if index else np.zeros(0)
     cutoff = gram.cutoff(len(index))
     if values.min(initial=0) < -cutoff:
-        raise ValueError(f"C must be positive semidefinite, as XᵀX is; C_S has eigenvalue {values.min():g}")
+        raise ValueError(
+            f"C must be positive semidefinite, as XᵀX is; C_S has the eigenvalue {values.min():g}"
+        )
     return np.maximum(values, 0), cutoff
 
 

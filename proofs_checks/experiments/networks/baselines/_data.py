@@ -116,7 +116,9 @@ def prepare(
     validation.check_mask(y=y)
     y = np.asarray(y)
     if y.shape[:1] != (n,) or y.ndim > 2 or y.size == 0:
-        raise ValueError(f"y must have an entry, or a row, for each of the {n} rows of X; got {y.shape}")
+        raise ValueError(
+            f"y must have an entry, or a row, for each of the {n} rows of X; got shape {y.shape}"
+        )
     weight = None
     if sample_weight is not None:
         weight = validation.check_weights(sample_weight, n, np.dtype(np.float64))
