@@ -112,7 +112,8 @@ def _tied_strategy(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
         z = np.zeros(len(y))
         z[a] += y[b]
         z[b] -= y[a]
-        X = _insert(draw, X, draw(st.sampled_from([1.0, -1.0])) * (leader + z))
+        sign = draw(st.sampled_from([1.0, -1.0]))
+        X = _insert(draw, X, sign * (leader + z))
     return X, y
 
 
@@ -151,4 +152,5 @@ def _leader(X: FloatArray, y: FloatArray) -> int:
 
 
 def _insert(draw: st.DrawFn, X: FloatArray, column: FloatArray) -> FloatArray:
-    return np.insert(X, X.shape[1] - draw(st.integers(0, X.shape[1])), column, axis=1)
+    place = X.shape[1] - draw(st.integers(0, X.shape[1]))
+    return np.insert(X, place, column, axis=1)

@@ -325,7 +325,8 @@ def _result(
     """
     w, weights, theta = (np.full(problem.d, start, problem.dtype) for start in (np.nan, 1, 0))
     w[reduced.free], weights[reduced.free], theta[reduced.free] = training.w, training.mask, training.theta
-    theta[qr.index] = qr.solve(qr.Qt @ (problem.y - problem.predict(weights * theta)))
+    residual = problem.y - problem.predict(weights * theta)
+    theta[qr.index] = qr.solve(qr.Qt @ residual)
     coef = weights * theta
     objective = (0.5 * reduced.residual_norm**2 + training.value).astype(problem.dtype)
     m, (inner, intercept) = problem.n_features, problem.in_units_of_data(coef)

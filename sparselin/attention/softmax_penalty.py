@@ -104,7 +104,8 @@ def q(q: ArrayLike) -> PenaltyValue:
     q, dtype = _vectors(q, "q")
     if q.size and q.min() <= 0:
         raise ValueError(f"q must be positive, because it is 1/softmax²; the least entry is {q.min():g}")
-    off = np.abs((1 / np.sqrt(q)).sum(axis=-1) - 1).max(initial=0)
+    total = (1 / np.sqrt(q)).sum(axis=-1)
+    off = np.abs(total - 1).max(initial=0)
     if off > _DOMAIN_SLACK * eps_of(dtype):
         raise ValueError(
             f"q must be 1/softmax(w)² for some w, so that Σ_i q_i^(-1/2) = 1; got a sum off by {off:g}. "

@@ -219,7 +219,8 @@ class Finder:
         signs, size : the signs and the moduli of the correlations of the tied features.
         """
         columns = [s * self.X[i, j] for i in self.rows for j, s in zip(T, signs, strict=True)]
-        shift, Z = self._project(S, fmpq_mat(len(self.rows), len(T), columns))
+        signed = fmpq_mat(len(self.rows), len(T), columns)
+        shift, Z = self._project(S, signed)
         H = Z.transpose() * Z
         u, duals = largest_support(H, size, *nonnegative_least_squares(H, size))
         farkas = tuple((T[i], _primitive_multiple(fractions(times(Z, g)))) for i, g in duals)

@@ -83,7 +83,8 @@ class Exact:
 
     def product(self, A: NDArray[Any], v: NDArray[np.object_]) -> NDArray[np.object_]:
         numerators, denominator = over_common_denominator(v)
-        return np.array([Fraction(x, denominator) for x in A @ np.array(numerators, object)], object)
+        sums = A @ np.array(numerators, object)
+        return np.array([Fraction(x, denominator) for x in sums], object)
 
     def is_nonpositive(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
         return np.array([x <= 0 for x in v], bool)

@@ -33,7 +33,8 @@ class IntegerColumns:
         lowest[zero] = 0
         whole >>= lowest.astype(np.uint64)
         exponent += lowest - 53
-        least = np.where(zero, np.iinfo(exponent.dtype).max, exponent).min(axis=0)
+        most = np.iinfo(exponent.dtype).max
+        least = np.where(zero, most, exponent).min(axis=0)
         self.exponents: IndexArray = np.where(zero.all(axis=0), 0, least).astype(np.intp)
         shift = np.where(zero, 0, exponent - self.exponents)
         lengths = (shift + np.frexp(whole.astype(np.float64))[1]).max(axis=0)

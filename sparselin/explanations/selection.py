@@ -36,7 +36,8 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
         text = _describe_forced_feature(path, step, at)
     elif step:
         compared, runner_up = _choice(problem, path, given, step)
-        entry = entry._replace(runner_up=runner_up, tied=tuple(i for i in path.ties[step - 1] if i != j))
+        tied = tuple(i for i in path.ties[step - 1] if i != j)
+        entry = entry._replace(runner_up=runner_up, tied=tied)
         text = _describe_entry(path, entry, compared, at)
     else:
         text = _describe_omission(path, j, course, fall, at)

@@ -138,7 +138,8 @@ class Candidates(Gathered):
     def resume(self, point: Point) -> bool:
         """Go to a point of the path; return False if its active columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
-        self._set(point.lam, order, np.concatenate([np.zeros(len(self.S)), point.signs]), point.coef)
+        signs = np.concatenate([np.zeros(len(self.S)), point.signs])
+        self._set(point.lam, order, signs, point.coef)
         return len(order) == 0 or bool(kernels.factor(self.gram, order, len(order), self.reached.L))
 
     def _table(self) -> kernels.Columns:

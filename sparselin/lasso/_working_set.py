@@ -261,7 +261,8 @@ def knot_blocks(
     small = small_path(problem, S, lam_min, limit, positive)
     if small is not None:
         columns = np.arange(problem.d)
-        yield KnotBlock(small.lams, columns, small.coef, _replay([], columns, small.events))
+        active = _replay([], columns, small.events)
+        yield KnotBlock(small.lams, columns, small.coef, active)
         return
     path = ProvedPath(problem, S, lam_min, limit, positive)
     while path.limit > 0:

@@ -88,7 +88,8 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
            [0., 0.]]), array([0]), array([1, 2]))
     """
     v, w, lam, M = _check(theta, W, "theta", 1, lam, M)
-    n_clipped = _shrink(v[:, None], w, lam, M, 0.0)
+    b = v[:, None]
+    n_clipped = _shrink(b, w, lam, M, 0.0)
     return HierarchicalProx(theta=v, W=w, active=np.flatnonzero(v), n_clipped=n_clipped)
 
 

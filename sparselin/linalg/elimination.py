@@ -35,7 +35,8 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     removed = problem.with_ones(forced)
     V = np.column_stack([double.columns(J), double.y])
     qr = ThinQR(double, removed)
-    size = qr.sizes(np.append(double.column_norms[J], double.y_norm), qr.Qt @ V)
+    norms = np.append(double.column_norms[J], double.y_norm)
+    size = qr.sizes(norms, qr.Qt @ V)
     Z = qr.residual(V)
     length = np.sqrt(np.einsum("ij,ij->j", Z, Z))
     outside = length > double.length_unit * size

@@ -63,7 +63,8 @@ class Gathered:
             products = columns[M:] @ columns.T
             gram[M:] = products if isinstance(products, np.ndarray) else products.toarray()
             gram[:M, M:] = gram[M:, :M].T
-        c0: Any = problem.Xty[J] if problem.dtype == np.float64 else self.columns[M:] @ problem.double_y
+        known = problem.dtype == np.float64
+        c0: Any = problem.Xty[J] if known else self.columns[M:] @ problem.double_y
         self.c0 = np.concatenate([self.c0, c0]) if M else c0
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:

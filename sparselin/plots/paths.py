@@ -85,7 +85,8 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
     before = ""
     for share in np.linspace(0, 1, 6).tolist():
         lam = max(float(inverse.transform((share, 0))[0]), 0.0)
-        text = f"{np.interp(-(lam**2), -(path.knots.astype(float) ** 2), path.r2):z.2f}"
+        r2 = np.interp(-(lam**2), -(path.knots.astype(float) ** 2), path.r2)
+        text = f"{r2:z.2f}"
         if text != before:
             ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
         before = text

@@ -40,7 +40,8 @@ def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, Float
     """
     limit = check_real(limit, "limit", lambda value: value > 0, "positive")
     beta = np.linspace(-limit, limit, check_count(points, "points", 2))
-    return beta, beta.copy(), softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
+    value = softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
+    return beta, beta.copy(), value
 
 
 def contours(

@@ -40,7 +40,8 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     below = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), selected)
     below = below[np.lexsort((-paths[below].sum(axis=1), -paths[below, -1]))]
     below = below[: min(_BELOW, max(labels, 0) - len(shown))]
-    style.grey_lines(ax, t, paths[np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), [*shown, *below])])
+    rest = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), [*shown, *below])
+    style.grey_lines(ax, t, paths[rest])
     named = [*shown.tolist(), *below.tolist()]
     for i, j in reversed(list(enumerate(named))):
         line = style.look(i) if i < len(shown) else {"color": GREY, "linestyle": "--"}

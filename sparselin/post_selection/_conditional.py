@@ -121,7 +121,8 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
                 )
             )
     last = trace.steps[-1] if trace.steps else None
-    for j, v in zip(trace.model, basis.model(trace.model).inverse(basis.ones).T, strict=True):
+    inverse = basis.model(trace.model).inverse(basis.ones)
+    for j, v in zip(trace.model, inverse.T, strict=True):
         size, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
         sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
         found.append(

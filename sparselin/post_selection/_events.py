@@ -117,7 +117,8 @@ class Inequalities(NamedTuple):
 
     def check(self, t: int) -> None:
         """Raise ValueError if an inequality of step t fails, or if rounding leaves it undecided."""
-        if np.any(self.slack - self.slack_error <= 0):
+        low = self.slack - self.slack_error
+        if np.any(low <= 0):
             if np.any(self.slack + self.slack_error < 0):
                 raise other_data(f"step {t + 1} differs")
             raise undecided(f" at step {t + 1}")

@@ -133,8 +133,10 @@ class LassoPath(FittedPath):
         return f"{span}, {used}, R² {float(self.r2[-1]):z.3f}, {self.status.name}"
 
     def _table(self) -> Table:
-        changes = list(itertools.pairwise([set[int](), *map(set, self.active)]))
-        names = distinct_keys(self._names_of(self.features), ("lam", "r2", "n_active", "intercept"))
+        sets = [set[int](), *map(set, self.active)]
+        changes = list(itertools.pairwise(sets))
+        own = ("lam", "r2", "n_active", "intercept")
+        names = distinct_keys(self._names_of(self.features), own)
         columns = (
             Column(None, "knot", np.arange(1, len(self) + 1)),
             Column("lam", "λ", self.knots),

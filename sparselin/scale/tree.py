@@ -258,7 +258,8 @@ def _open_array(array: Any, reading: ReadOptions) -> tuple[Any, list[Any], int |
     if array.ndim != 2:
         raise ValueError(f"source must be a matrix of shape (n, d); got shape {array.shape}")
     vectors = [_vector_blocks(v, array) for v in reading.vectors]
-    leaves = [(list(row), tuple(v[k] for v in vectors)) for k, row in enumerate(array.to_delayed())]
+    blocks = array.to_delayed()
+    leaves = [(list(row), tuple(v[k] for v in vectors)) for k, row in enumerate(blocks)]
     total = sum(array.chunks[0])
     empty = np.empty((0, array.shape[1]), array.dtype)
     head = (empty, *(np.empty(0, v.dtype) for v in reading.vectors)) if vectors else empty
@@ -276,7 +277,8 @@ def _vector_blocks(vector: Any, array: Any) -> list[Any]:
         raise ValueError(
             f"y and weights must have one entry per row of the source, {sum(sizes)}; got {len(vector)}"
         )
-    return [vector[a:b] for a, b in itertools.pairwise(itertools.accumulate(sizes, initial=0))]
+    ends = list(itertools.accumulate(sizes, initial=0))
+    return [vector[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _open_frame(frame: Any, reading: ReadOptions) -> tuple[Any, list[Any], int | None]:

@@ -215,7 +215,8 @@ class Climb:
         at = self._best(np.array(self.free, np.intp), -losses, error)
         if at is None:
             return False
-        self.growth = grow(self.gram, self.f, [i for i in self.growth.index if i != self.free[at]])
+        S = [i for i in self.growth.index if i != self.free[at]]
+        self.growth = grow(self.gram, self.f, S)
         return True
 
 
@@ -270,4 +271,5 @@ def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[st
     values = np.array([objective.value for _, objective in named])
     slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])
-    return named[first][1], tuple(zip([name for name, _ in named], values.tolist(), strict=True))
+    names = [name for name, _ in named]
+    return named[first][1], tuple(zip(names, values.tolist(), strict=True))

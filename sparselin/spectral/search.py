@@ -170,7 +170,8 @@ def local_search(
     first = problem.indices(forced, "forced")
     U = np.arange(problem.n_features) if within is None else problem.indices(within, "within")
     task = task_for(problem, regularizer, nu, callback, eps, variant)
-    return local(task, np.setdiff1d(U[task.gram.diagonal[U] > 0], first), first).result(problem.dtype)
+    U = np.setdiff1d(U[task.gram.diagonal[U] > 0], first)
+    return local(task, U, first).result(problem.dtype)
 
 
 @takes_problem

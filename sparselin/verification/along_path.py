@@ -251,7 +251,8 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     if data is None:
         raise ValueError("a Gram or compressed problem holds no samples, which the checks need: pass X and y")
     k = check_count(k, "k", 1, problem.d)
-    path, supports, steps = verify_design(data, problem.double_y, k, seed=rng, audit=bool(audit))
+    response = problem.double_y
+    path, supports, steps = verify_design(data, response, k, seed=rng, audit=bool(audit))
     named = dataclasses.replace(path, fit=problem.design.fit(problem.names))
     return summary(named, supports, steps, bool(audit))
 

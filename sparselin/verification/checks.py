@@ -367,7 +367,8 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
 
 def _audit_window(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     """Check that b, a solution of the LASSO in the middle of the window, proves β_j = 0 for no j ∈ A(S)."""
-    if proved_zero(step.lengths, step.gap(b, step.lam), step.lam)[list(step.entry.active)].any():
+    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
+    if zero[list(step.entry.active)].any():
         return violates("the interior point method proves a member of A(S) zero in the window")
     return AGREES
 

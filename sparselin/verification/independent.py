@@ -58,4 +58,5 @@ def columns_independent(columns: FloatArray) -> tuple[bool, float]:
     if columns.shape[1] > len(columns) or norms.min() == 0:
         return False, 0.0
     unit = float(np.linalg.svd(columns / norms, compute_uv=False)[-1])
-    return bool(unit > 1e3 * EPS * len(columns)), float(np.linalg.svd(columns, compute_uv=False)[-1])
+    least = float(np.linalg.svd(columns, compute_uv=False)[-1])
+    return bool(unit > 1e3 * EPS * len(columns)), least

@@ -71,7 +71,8 @@ class ProjectedDesign:
     def Z(self) -> FloatArray:
         """The design (n, d) projected off the selected columns S: P_S^⊥X, exactly zero in the span of S."""
         Z = project_off(self.basis, self.X)
-        Z[:, np.sqrt(np.sum(Z**2, axis=0)) <= self.rounding * self.norms] = 0
+        lengths = np.sqrt(np.sum(Z**2, axis=0))
+        Z[:, lengths <= self.rounding * self.norms] = 0
         Z[:, self.S] = 0
         return np.asarray(Z)
 

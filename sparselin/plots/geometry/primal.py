@@ -185,7 +185,8 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     found = []
     for t in range(steps):
         r = problem.y.astype(float) - columns[:, path.support[:t]] @ path.coef_at(t)
-        along = np.abs(columns.T @ (r / np.linalg.norm(r)))
+        unit = r / np.linalg.norm(r)
+        along = np.abs(columns.T @ unit)
         cosine = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = np.arccos(np.minimum(cosine, 1))
         corner, rays = np.array([_APART * t, 0.0]), np.column_stack([np.cos(angle), np.sin(angle)])
@@ -213,7 +214,8 @@ def _styles(path: Any, angles: list[FloatArray]) -> dict[int, dict[str, Any]]:
     if d <= len(PALETTE):
         return {j: look(j) for j in range(d)}
     seconds = [np.argsort(angle, kind="stable")[:2].tolist() for angle in angles]
-    return {j: look(i) for i, j in enumerate(dict.fromkeys(itertools.chain(*path.ties, *seconds)))}
+    named = dict.fromkeys(itertools.chain(*path.ties, *seconds))
+    return {j: look(i) for i, j in enumerate(named)}
 
 
 def _quarter(

@@ -98,7 +98,8 @@ class Gram:
         index = np.array(S, np.intp)
         if self._matrix is not None:
             return self._matrix[np.ix_(index, index)]
-        return np.array([self.column(int(j))[index] for j in index]).reshape(len(index), len(index))
+        rows = [self.column(int(j))[index] for j in index]
+        return np.array(rows).reshape(len(index), len(index))
 
 
 class SetFunction(Protocol):

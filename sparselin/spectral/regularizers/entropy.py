@@ -245,5 +245,6 @@ class LogDetGrowth:
         error = 2 * ratio + 2 * EPS * np.abs(logs)
         large = ratio > 0.5
         if large.any():
-            error[large] = np.maximum(np.log2(1 + ratio[large]), logs[large] - math.log2(self.delta))
+            down = logs[large] - math.log2(self.delta)
+            error[large] = np.maximum(np.log2(1 + ratio[large]), down)
         return logs, error
