@@ -90,6 +90,13 @@ def several_bindings(tree):
             yield node.lineno
 
 
+def unnamed_seeds(tree):
+    """Yield the lines that map seeds to random generators, so that no variable has the seed of a draw."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "map":
+            yield from [node.lineno] * (_name(node.args[0]) == "default_rng")
+
+
 def exceptions(*folders):
     """Yield the rule and the place of each exception."""
     for path in files(*folders):
@@ -99,6 +106,7 @@ def exceptions(*folders):
             "a nested conditional": nested_conditionals(tree),
             "a signature or call that is squeezed": squeezed(tree, lines),
             "several bindings": several_bindings(tree),
+            "a draw whose seed has no name": unnamed_seeds(tree),
         }
         for rule, numbers in found.items():
             yield from ((rule, f"{path.relative_to(PROJECT)}:{number}") for number in sorted(set(numbers)))

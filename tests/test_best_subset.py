@@ -204,7 +204,8 @@ def least_of_independent(X, y, k):
 def test_chains_of_columns_are_measured_anew(cold):
     """Each column nearly is the new direction of the one before: no length falls, but errors grow by g⁻²."""
     g, t, n = 0.012, 5, 9
-    for rng in map(np.random.default_rng, range(150)):
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
         Z = np.linalg.qr(rng.standard_normal((n, n)))[0]
         chain = Z[:, :t].copy()
         chain[:, 1:] = Z[:, : t - 1] + g * Z[:, 1:t]

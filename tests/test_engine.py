@@ -218,7 +218,8 @@ def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kin
 @ORDERS
 def test_float32_picks_are_those_of_float64(in_blocks, order):
     """Copies that differ in the sixth digit: float32 correlations cannot tell them apart, float64 can."""
-    for rng in map(np.random.default_rng, range(5)):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
         half = rng.normal(size=(60, 150))
         X = np.hstack([half, half + 1e-5 * rng.normal(size=half.shape)]).astype(np.float32, order=order)
         y = rng.normal(size=60).astype(np.float32)

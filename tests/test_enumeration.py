@@ -120,7 +120,8 @@ def test_a_nearly_equal_pair_is_found(gap, cold):
 @pytest.mark.parametrize("options", [{}, {"intercept": True}, {"standardize": True}, {"sample_weight": 1}])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_the_depth_first_search(options, dtype, monkeypatch):
-    for rng in map(np.random.default_rng, range(8)):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((25, 30)).astype(dtype), rng.standard_normal(25).astype(dtype)
         if "sample_weight" in options:
             options = {"sample_weight": rng.uniform(0.5, 2, 25)}
@@ -168,7 +169,8 @@ def test_forced_columns_that_are_equal_to_rounding(forced, cold):
 
 def test_equal_columns_before_the_last_three(cold):
     """The first pair of five columns differs by rounding, in a direction that y has."""
-    for rng in map(np.random.default_rng, range(6)):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
         X = rng.standard_normal((9, 10))
         X[:, 1] = X[:, 0] * (1 + 2.0**-52 * rng.integers(0, 2, 9))
         e = _dependence.exact_residual(X[:, :1], X[:, 1])
@@ -179,7 +181,8 @@ def test_equal_columns_before_the_last_three(cold):
 @pytest.mark.parametrize("gap", [1e-5, 1e-8, 1e-11])
 @pytest.mark.parametrize("forced", [[], [0]])
 def test_weights_and_a_nearly_equal_pair(gap, forced, cold):
-    for rng in map(np.random.default_rng, range(5)):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
         X, E = rng.standard_normal((10, 12)), rng.standard_normal(10)
         X[:, 1], weight = X[:, 0] + gap * E, rng.uniform(0.5, 2, 10)
         y = 4 * E + X[:, 5] + 0.1 * rng.standard_normal(10)

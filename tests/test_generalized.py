@@ -172,7 +172,8 @@ def test_a_column_that_may_be_correlated_is_not_called_orthogonal(loss, offset, 
 
     monkeypatch.setattr(module.GeneralizedFit, "ending", spy)
     dark = 0
-    for rng in map(np.random.default_rng, range(40)):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
         X = offset + rng.standard_normal((12, 4))
         y = rng.random(12) < 0.5 if loss == "logistic" else rng.poisson(2, 12)
         weight = 10.0 ** rng.choice([-8, 8, 0], 12)

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import graphlib
+import inspect
 import re
 
 import pytest
@@ -170,6 +171,18 @@ def test_records_and_layouts_are_for_readers():
     """Two arrays of one type could change places in a record that is built by position."""
     kept = ("a record built by position", "a nested conditional", "a signature or call that is squeezed")
     assert not [(rule, place) for rule, place in exceptions("sparselin") if rule in kept]
+
+
+def test_a_failure_says_which_draw_failed(request):
+    """A loop has a variable for the seed, and the report of a failure has the variables of the loops."""
+    rule = "a draw whose seed has no name"
+    assert not [(found, place) for found, place in exceptions() if found == rule]
+    conftest = request.config.pluginmanager.get_plugin(str(PROJECT / "conftest.py"))
+    for seed, where in [(7, "around"), (8, "around")]:
+        frame = inspect.currentframe()
+        found = conftest.variables_of_loops(frame, frame.f_lineno)
+        assert found == {"seed": seed, "where": where}
+    assert not conftest.variables_of_loops(frame, inspect.currentframe().f_lineno)
 
 
 def test_the_budget_is_kept():

@@ -514,7 +514,8 @@ def test_the_spacing_test_agrees_with_r():
 def test_bounds_of_t_tests_hold_next_to_an_exact_fit():
     """A rival that differs from the pick by the direction of a residual of 1e-6: its slope has few digits."""
     held = 0
-    for rng in map(np.random.default_rng, range(12)):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
         x, w, e = (np.linalg.qr(rng.standard_normal((8, 3)))[0] * [3, 1, 1]).T
         X = np.column_stack([x, (1 - 1e-6) * x + w + 1e-6 * np.linalg.norm(x) * e])
         y = x + 1e-6 * rng.uniform(1, 2) * e

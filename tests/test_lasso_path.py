@@ -263,7 +263,8 @@ def test_the_end_of_a_gram_path_that_fits_y(rho, S):
 def test_a_gram_path_beside_an_intercept(offset):
     """κ² = offset² hides no knot: a bound on the error of c that is larger than λ is no reason to be tied."""
     same = 0
-    for rng in map(np.random.default_rng, range(20)):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(30, 9)) + offset, rng.normal(size=30) + offset
         X[:, 0] = 1
         path = sl.lasso_path(X, y, forced=[0])
@@ -277,7 +278,8 @@ def test_a_gram_path_beside_an_intercept(offset):
 @pytest.mark.parametrize(("amplitude", "copy"), [(1000, False), (1000, True), (100, True)])
 def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
     """After the first λ falls by thousands: what cuts the errors goes with the λ to come."""
-    for rng in map(np.random.default_rng, range(8)):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
         X = rng.normal(size=(30, 9)) + 1000
         X[:, 0] = 1
         if copy:
@@ -289,7 +291,8 @@ def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
 
 def test_noise_in_a_gram_matrix_is_no_knot():
     """y is in the span of two columns and the complement of all: λ*({0, 1}) = 0."""
-    for rng in map(np.random.default_rng, range(6)):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
         X = np.round(3 * rng.normal(size=(12, 5)))
         y = 2 * X[:, 0] + X[:, 1] + 3 * np.linalg.svd(X.T)[2][-1]
         problem = Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
@@ -301,7 +304,8 @@ def test_noise_in_a_gram_matrix_is_no_knot():
 def test_a_path_may_end_where_a_coefficient_leaves():
     """β_j is zero there but for rounding; its level is not."""
     ends = 0
-    for rng in map(np.random.default_rng, range(15)):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(8, 9)) + 0.7 * rng.normal(size=(8, 1)), rng.normal(size=8)
         X[:, 8] = X[:, 0]
         path = sl.lasso_path(X, y)

@@ -162,7 +162,8 @@ def test_with_a_small_delta_greedy_maximize_is_right_or_undecided(delta):
 @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-7, 3e-8, 1e-8, 1e-9])
 def test_near_copies_and_the_other_regularizers(f, kind, apart):
     """Eigenvalues around the cut-off are not known: the picks fall short by no more than a small share."""
-    for rng in map(np.random.default_rng, range(4)):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
         X = rng.standard_normal((17, 4))
         X = np.column_stack([X, X + apart * rng.standard_normal((17, 4))])
         y = rng.standard_normal(17)

@@ -137,7 +137,8 @@ def test_the_bound_holds_for_every_law_of_rows_that_can_be_enumerated():
     """Rows drawn from three atoms: all samples of four rows, all choices of two pairs, weighed exactly."""
     ways = [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))]  # to halve four rows
     worst = 0.0
-    for rng in map(np.random.default_rng, range(12)):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
         atoms, y = rng.normal(size=(3, 8)), rng.normal(size=3)
         first = {
             half: textbook_omp(atoms[list(half)], y[list(half)], 1)

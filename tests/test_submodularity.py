@@ -205,7 +205,8 @@ def test_nearly_dependent_columns_in_rationals(family):
 
 def test_pairs_of_nearly_equal_columns_count():
     """Four pairs of columns an angle of 1e-4 apart: the condition, multiplied up, took them for dependent."""
-    for rng in map(np.random.default_rng, range(30)):
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
         X = rng.standard_normal((8, 1)) + 1e-4 * rng.standard_normal((8, 7))
         y = rng.standard_normal(8)
         found = sl.submodularity_ratio(X, y, [3, 4, 5, 6], 4)

@@ -176,7 +176,8 @@ def test_float32_ties_are_those_of_the_data_before_weights_and_scales(options, s
 
 def test_the_first_pick_of_a_gram_problem_is_that_of_its_correlations():
     """Columns of mean 2²⁵ and y orthogonal to ones: Xᵀy cancels to eps of ‖X_i‖‖y‖, and is exact."""
-    for rng in map(np.random.default_rng, range(100)):
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
         X, y = 2.0**25 + rng.integers(-3, 4, (4, 4)), rng.integers(-3, 4, 4).astype(float)
         y[-1] -= y.sum()
         b = X.T @ y

@@ -107,7 +107,8 @@ def test_a_false_certificate_is_refused_in_floats_too():
 
 def test_coefficients_are_as_accurate_as_by_qr():
     """Their correction: `refined` in `lasso._candidates`. By LLᵀ = X_PᵀX_P alone κ² multiplies the errors."""
-    for rng in map(np.random.default_rng, range(100)):
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
         spread, B = 10.0 ** -rng.uniform(2, 6), rng.standard_normal((15, 3))
         X, y = np.hstack([B, B + spread * rng.standard_normal((15, 3))]), rng.standard_normal(15)
         lam = float(10.0 ** -rng.uniform(2, 8) * np.abs(X.T @ y).max())

@@ -48,7 +48,8 @@ def run(name, X, y, k, **options):
 
 def designs(count, n=40, d=8):
     """Yield random designs whose columns differ in length, with a y that depends on all columns."""
-    for rng in map(np.random.default_rng, range(count)):
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
         X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d) + rng.standard_normal(d)
         yield X, X @ rng.standard_normal(d) + rng.standard_normal(n) + 3.0
 
