@@ -396,7 +396,9 @@ def moving_rows(loss, X_S, y):
 
 def labels(loss, y):
     """Return responses that fit the loss, made from integers between −2 and 2."""
-    return (y > 0) + 0.0 if loss.flat(np.array([0.0, 1.0]))[1] else y + 2 if loss is POISSON else 2 * y
+    if loss.flat(np.array([0.0, 1.0]))[1]:
+        return (y > 0) + 0.0
+    return y + 2 if loss is POISSON else 2 * y
 
 
 def draw(rng, losses=LOSSES, min_selected=0):

@@ -61,10 +61,11 @@ def by_rule(rule, difference, error):
     This function repeats the rules of `verdicts` in units of standard errors, so that the checks can compare
     the verdicts of two implementations.
     """
-    z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
+    without_error = math.copysign(math.inf, difference) if difference else 0.0
+    z = difference / error if error else without_error
     if (abs(z) if rule is verdicts.equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
-    clear = z > 2 if rule is verdicts.larger else z >= 2 if rule is verdicts.not_smaller else False
+    clear = (rule is verdicts.larger and z > 2) or (rule is verdicts.not_smaller and z >= 2)
     within = z >= -2 if rule is verdicts.not_smaller else abs(z) <= 2
     near = rule is not verdicts.larger and within and error <= 0.015
     return Verdict.REPRODUCED if clear or near else Verdict.UNDECIDED

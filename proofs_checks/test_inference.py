@@ -27,8 +27,11 @@ def greedy(X, y, k, by_length):
         S = [i for i, _ in found]
         Z, c = off(A, S, A), (A.transpose() * off(A, S, y)).entries()
         squares = [inner(z := columns(Z, [j]), z) for j in range(A.ncols())]
-        scores = [c_j**2 / (square if by_length else 1) if square else fmpq(0)
-                  for c_j, square in zip(c, squares, strict=True)]  # fmt: skip
+        divisors = squares if by_length else [fmpq(1)] * len(squares)
+        scores = [
+            c_j**2 / divisor if square else fmpq(0)
+            for c_j, square, divisor in zip(c, squares, divisors, strict=True)
+        ]
         if max(scores) == 0 or scores.count(max(scores)) > 1:
             return None
         i = scores.index(max(scores))

@@ -183,7 +183,7 @@ def reached(limit, share):
     there = [k for k in at if networks.OURS.keys() >= {*at[k].addresses}]
     few = [k for k in there if k <= limit and at[k].verdict is REPRODUCED]
     many = [k for k in there if k >= limit and at[k].verdict is NOT_REPRODUCED]
-    return networks.Case("mice", (at[few[0] if few else many[0] if many else limit],))
+    return networks.Case("mice", (at[next(iter([*few, *many, limit]))],))
 
 
 CURVE = {"again": (35, 1.0), "seventy": (15, 0.7)}

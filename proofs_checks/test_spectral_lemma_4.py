@@ -152,7 +152,9 @@ def test_largest_determinant_has_least_entropy(check):
     def ordered(C, S, T):
         more, less = smoothed_det(C, S, 0), smoothed_det(C, T, 0)
         first, second = perturbation_entropy(C, S, 1), perturbation_entropy(C, T, 1)
-        return first < second if more > less else first > second if more < less else first.overlaps(second)
+        if more > less:
+            return first < second
+        return first > second if more < less else first.overlaps(second)
 
     def same_order(design):
         C, sets = regular(design)

@@ -66,8 +66,9 @@ def call(name, X, y, **options):
     """Call the function with this name on X and y, as in METHODS."""
     if name == "explain":
         return explain_first(X, y)
-    signals = None if y is None else np.column_stack([y, y[::-1]]) if METHODS[name].many else y
-    return METHODS[name].call(X, signals, Levels(lam=0.5, nu=1e-3), **options)
+    if y is not None and METHODS[name].many:
+        y = np.column_stack([y, y[::-1]])
+    return METHODS[name].call(X, y, Levels(lam=0.5, nu=1e-3), **options)
 
 
 def refusal(name, X, y, **options):
@@ -96,7 +97,9 @@ def on_large(name):
 def row(name):
     """Return the row of a function for the page, from the table in the package."""
     support = SUPPORT[name]
-    sparse = "–" if "sparse" not in support.data else "copy" if support.copies else "yes"
+    sparse = "–"
+    if "sparse" in support.data:
+        sparse = "copy" if support.copies else "yes"
     facts = [*(data in support.data for data in COLUMNS), *(option in support.options for option in OPTIONS)]
     return f"`{name}`", sparse, *("yes" if fact else "–" for fact in facts)
 

@@ -77,13 +77,9 @@ def _number(of_real):
 
 def _rational(x: float, value):
     """x in an arithmetic that agrees with the value's."""
-    return (
-        Fraction(x)
-        if isinstance(value, Fraction)
-        else x
-        if isinstance(value, float | np.ndarray)
-        else _flint(x, value)
-    )
+    if isinstance(value, Fraction):
+        return Fraction(x)
+    return x if isinstance(value, float | np.ndarray) else _flint(x, value)
 
 
 def _flint(x, value):

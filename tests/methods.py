@@ -100,7 +100,9 @@ def inference(X, y, k, **options):
 
 def logistic(X, y, k, **options):
     """Select for the signs of y, which are labels."""
-    labels = y > 0 if hasattr(y, "dtype") else None if y is None else np.asarray(y) > 0
+    labels = y
+    if y is not None:
+        labels = y > 0 if hasattr(y, "dtype") else np.asarray(y) > 0
     return sl.generalized_omp(X, labels, k, loss="logistic", **{"intercept": True} | options)
 
 

@@ -52,7 +52,8 @@ def exactly(X, y, k, quotients):
             return S, tops, ties, norms, Status.COMPLETED
         c = [square(rational(X[:, [j]]).transpose() * r) for j in range(d)]
         z = [square(off(X[:, S], x)) for x in first]
-        size = [fmpq(0) if not z[j] else c[j] / z[j] if quotients else c[j] for j in range(d)]
+        divisors = z if quotients else [fmpq(1)] * d
+        size = [c[j] / divisors[j] if z[j] else fmpq(0) for j in range(d)]
         if not any(size):
             if not norms[-1]:
                 return S, tops, ties, norms, Status.EXACT_FIT

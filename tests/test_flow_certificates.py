@@ -47,7 +47,8 @@ def flow(X, y, S, wrong=""):
     tau, s, signs, seen, out = Fraction(0), [Fraction(0)] * d, {}, range(wrong == "blind", d), []
     while True:
         found = vertices(G, b, S, signs, wrong == "unsigned")[: 1 if wrong in ("vertex", "bars") else None]
-        share = Fraction(2 if wrong == ("twice" if out else "start") else 1, len(found))
+        twice = wrong == ("twice" if out else "start")
+        share = Fraction(2 if twice else 1, len(found))
         beta = {j: share * sum(v.get(j, 0) for v in found) for j in sorted({*S, *signs})}
         c = [b[i] - dot([G[i][j] for j in beta], beta.values()) for i in range(d)]
         out.append((tau, beta, c, signs))

@@ -161,7 +161,7 @@ def exact_violation(X, y, coef, lam, S=()):
     c = [dot(column, r) for column in fractions(X.T)]
     penalty = [Fraction(0) if j in S else Fraction(float(lam)) for j in range(len(beta))]
     each = zip(c, beta, penalty, strict=True)
-    off = [abs(v - p * (1 if b > 0 else -1)) if b else abs(v) - p for v, b, p in each]
+    off = [abs(v - p * int(np.sign(b))) if b else abs(v) - p for v, b, p in each]
     norms = np.linalg.norm(X, axis=0)
     size = norms * (np.linalg.norm(y) + norms @ np.abs(coef))
     allowed = 1e-4 * lam + 8 * (np.sqrt(len(y)) + 1) * 2.0**-52 * size

@@ -26,7 +26,9 @@ def counts():
     results = {verdict.value for verdict in (*EXPERIMENTAL, Verdict.CONTRADICTED)}
     kinds = [Counter(), Counter(), Counter()]
     for row in LEDGER:
-        about = 1 if row["verdict"] in results else 0 if row["paper"] != "ours" else 2
+        about = 0 if row["paper"] != "ours" else 2
+        if row["verdict"] in results:
+            about = 1
         kinds[about][Verdict(row["verdict"]).name] += 1
     return kinds
 

@@ -42,7 +42,11 @@ ON_VECTORS = [name for name in FUNCTIONS if name != "batch_omp"]
 def call(name, X, y, **options):
     """Call a public method on X and, if it takes them, y or two signals, with values for what it needs."""
     takes = parameters(name)
-    data = (X, np.column_stack([y, y])) if "Y" in takes else (X, y) if {"y", "v"} & set(takes) else (X,)
+    data = [X]
+    if "Y" in takes:
+        data.append(np.column_stack([y, y]))
+    elif {"y", "v"} & set(takes):
+        data.append(y)
     return getattr(sl, name)(*data, **{key: NEEDED[key] for key in needs(name)} | options)
 
 

@@ -48,8 +48,8 @@ def contents(folder):
     """Return the content of every file of a folder; links stay links."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        held = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(folder))] = held
+        contents = path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = path.readlink() if path.is_symlink() else contents
     return found
 
 

@@ -231,7 +231,8 @@ def altered(value):
     if isinstance(value, tuple) and value:
         return (*value[:-1], altered(value[-1]))
     if isinstance(value, (bool, int, float)):
-        return not value if isinstance(value, bool) else 1 if value != 1 else 2
+        other = 1 if value != 1 else 2
+        return not value if isinstance(value, bool) else other
     return sl.Status.STOPPED if isinstance(value, sl.Status) else "something else"
 
 

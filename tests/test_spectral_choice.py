@@ -70,7 +70,8 @@ def test_the_rule(f, method, refitted, data):
     assert (np.diff(choice.tried) > 0).all()
     assert choice.tried[0] == 0
     assert choice.refitted == refitted
-    assert choice.qualifies == ("every" if right.all() else "some" if right.any() else "none")
+    some = "some" if right.any() else "none"
+    assert choice.qualifies == ("every" if right.all() else some)
     if choice.qualifies == "none":
         assert (choice.nu, choice.lower, choice.upper) == (0, 0, 0)
     else:

@@ -154,7 +154,10 @@ def test_float32_ties_are_those_of_the_data_before_weights_and_scales(options, s
                 z = [v - mean for v in z]
             c = sum(a * b * int(t) for a, b, t in zip(w.tolist(), z, y, strict=True))
             variance = sum(a * b**2 for a, b in zip(w.tolist(), z, strict=True))
-            squares.append((c**2 / variance if variance else 0) if "standardize" in options else c**2)
+            if "standardize" in options:
+                squares.append(c**2 / variance if variance else 0)
+            else:
+                squares.append(c**2)
         T = [j for j, square in enumerate(squares) if square == max(squares)]
         if max(squares) == 0 or len(T) < 2:
             continue

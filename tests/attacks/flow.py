@@ -50,7 +50,9 @@ def gradient_flow(sl, case):
 def judge_event(exact, path, S, m):
     """β after event m on the face there, and the way to the next event; m = 0 is the start."""
     d, words = exact.X.shape[1], f"event {m}"
-    s = path.s[m - 1].astype(float) if m else np.zeros(len(path.s[0]) if len(path.s) else 0)
+    s = np.zeros(path.s.shape[1])
+    if m:
+        s = path.s[m - 1].astype(float)
     face = np.flatnonzero(np.abs(s) == 1).tolist()
     A = path.supports[m - 1] if m else ()
     coef = np.zeros(d)
@@ -91,8 +93,8 @@ def judge_support(exact, S, face, s, A, coef, unique, words):
     """The largest support on the face, by enumeration; whether β is unique, and of largest entropy."""
     first, m = exact.at(S), len(face)
     sign = [int(s[j]) for j in face]
-    H = fmpq_mat(m, m, [a * b * first.dot(i, j) for a, i in zip(sign, face, strict=True)
-                        for b, j in zip(sign, face, strict=True)])  # fmt: skip
+    signed = list(zip(sign, face, strict=True))
+    H = fmpq_mat(m, m, [a * b * first.dot(i, j) for a, i in signed for b, j in signed])
     goal = fmpq_mat(m, 1, [a * first.exact[j] for a, j in zip(sign, face, strict=True)])
     true, certain = set(), True
     for size in range(m + 1):

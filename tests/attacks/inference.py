@@ -106,9 +106,10 @@ def picks(X, y, S, signs, by_length):
     for pick, sign in zip(S, signs, strict=True):
         c = [dot(z, r) for z in Z]
         left = [dot(z, z) for z in Z]
+        divisors = left if by_length else [1] * len(left)
         scores = [
-            c_j * c_j / (w if by_length else 1) if w > 2**-80 * whole else Fraction(0)
-            for c_j, w, whole in zip(c, left, lengths, strict=True)
+            c_j * c_j / divisor if w > 2**-80 * whole else Fraction(0)
+            for c_j, w, whole, divisor in zip(c, left, lengths, divisors, strict=True)
         ]
         top = max(scores)
         if top == 0 or scores[pick] == 0:

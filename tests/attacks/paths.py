@@ -90,8 +90,10 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
         high = max((size[j] + e[j] for j in step.free if j != pick), default=0.0)
         claimed = (1 - float(margin[1])) * true
         slack = wide + 4 * step.design.eps * true + spread
-        claim(low - slack <= claimed <= high + slack or (claimed > true - slack and high >= true - slack),
-              f"{words}: runner-up in [{low}, {high}], margin says {claimed}")  # fmt: skip
+        claim(
+            low - slack <= claimed <= high + slack or (claimed > true - slack and high >= true - slack),
+            f"{words}: runner-up in [{low}, {high}], margin says {claimed}",
+        )
 
 
 def spread_of(exact, forced):

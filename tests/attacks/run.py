@@ -198,5 +198,11 @@ def read(path):
     """The case that `write_down` wrote to a file."""
     fields = json.loads(path.read_text())
     arrays = {name: np.array(fields[name], fields["dtype"]) for name in ("X", "y")}
-    return Case(fields["method"], **arrays, forced=tuple(fields["forced"]), seed=fields["seed"],
-                form=fields["form"], options=tuple(fields["options"]))  # fmt: skip
+    return Case(
+        fields["method"],
+        **arrays,
+        forced=tuple(fields["forced"]),
+        seed=fields["seed"],
+        form=fields["form"],
+        options=tuple(fields["options"]),
+    )

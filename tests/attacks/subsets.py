@@ -145,8 +145,10 @@ def judge_gap(sl, case, coef, lam, S, gap):
     best = min(objective(exact, beta, lam, S) for beta in others)
     size = exact.length[-1] + exact.length[:-1] @ np.abs(coef)
     room = C * exact.eps * size * exact.length[-1] + C * exact.eps * float(value)
-    claim(value - best <= Fraction(float(gap)) + Fraction(float(room)),
-          f"gap {gap:.3g}, but another β is better by {float(value - best):.3g} (λ = {lam})")  # fmt: skip
+    claim(
+        value - best <= Fraction(float(gap)) + Fraction(float(room)),
+        f"gap {gap:.3g}, but another β is better by {float(value - best):.3g} (λ = {lam})",
+    )
 
 
 def at(path, lam, exact):
@@ -439,8 +441,10 @@ def spectral_forward(sl, case):
             j: g([*S[:t], j]) for j in range(exact.d) if j not in (*exact.base, *S[:t]) and exact.square[j]
         }
         best = max(values, key=values.get)
-        claim(values[S[t]] >= values[best] - 4 * slack - 4 * r2_error(exact, [*S[:t], best]),
-              f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
+        claim(
+            values[S[t]] >= values[best] - 4 * slack - 4 * r2_error(exact, [*S[:t], best]),
+            f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}",
+        )
 
 
 def local_search(sl, case):

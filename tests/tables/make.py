@@ -49,10 +49,11 @@ def truth(columns):
     """Return the contents of a file in truth/: commas, points, empty cells, and names in the first line."""
 
     def field(value):
-        cell = "" if value is None else repr(value) if isinstance(value, float) else str(value)
-        return (
-            '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\n') or cell != cell.strip() else cell
-        )
+        if value is None:
+            return ""
+        cell = repr(value) if isinstance(value, float) else str(value)
+        quoted = set(cell) & set(',"\n') or cell != cell.strip()
+        return '"' + cell.replace('"', '""') + '"' if quoted else cell
 
     rows = [list(columns), *zip(*columns.values(), strict=True)]
     return "".join(",".join(map(field, row)) + "\n" for row in rows)

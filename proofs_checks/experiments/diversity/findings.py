@@ -75,7 +75,9 @@ class Finding:
         if self.held == self.total:
             return "shows"
         share = self.held / self.total
-        return "shows mostly" if share >= 0.8 else "shows in part" if share >= 0.5 else "does not show"
+        if share >= 0.8:
+            return "shows mostly"
+        return "shows in part" if share >= 0.5 else "does not show"
 
 
 class Table:

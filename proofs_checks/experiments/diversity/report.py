@@ -84,9 +84,9 @@ def headline(
 ) -> list[str]:
     """Return the main result in two sentences, a description of the data, and the rule for the weight ν."""
     short = sum(s.short for s in selections)
+    have = "has" if short == 1 else "have"
     left_out = (
-        f" {short} of the {len(selections)} selections {'has' if short == 1 else 'have'} fewer than k "
-        "features and are not counted."
+        f" {short} of the {len(selections)} selections {have} fewer than k features and are not counted."
         if short
         else ""
     )
