@@ -70,23 +70,56 @@ def squeezed(tree, lines):
         yield from (i for i in range(node.lineno, last + 1) if "# fmt: skip" in lines[i - 1])
 
 
-def several_bindings(tree):
-    """Yield the lines of statements that bind three or more names to values that have nothing in common.
+def _form(node):
+    """Return the shape of an expression, without its names, constants and operators."""
+    if isinstance(node, list):
+        return [_form(part) for part in node]
+    if isinstance(node, ast.operator | ast.unaryop | ast.cmpop):
+        return "operator"
+    if not isinstance(node, ast.AST):
+        return node
+    left_out = ("value",) if isinstance(node, ast.Constant) else ("id", "attr")
+    return [type(node), *(_form(part) for name, part in ast.iter_fields(node) if name not in left_out)]
 
-    Such values are not entries or fields of one thing, and not the same names in another order.
+
+def _are_of_one_form(a, b):
+    """Return whether two values are constants, calls of one function, or equal in shape: `_form`."""
+    signed = (node.operand if isinstance(node, ast.UnaryOp) else node for node in (a, b))
+    if all(isinstance(node, ast.Constant) for node in signed):
+        return True
+    if isinstance(a, ast.Call) and isinstance(b, ast.Call) and ast.dump(a.func) == ast.dump(b.func):
+        return True
+    return _form(a) == _form(b)
+
+
+def _places(nodes, context):
+    """Return the names, fields and entries that nodes read (`ast.Load`) or bind (`ast.Store`)."""
+    kinds = (ast.Name, ast.Attribute, ast.Subscript)
+    parts = (part for node in nodes for part in ast.walk(node))
+    return {ast.unparse(part) for part in parts if isinstance(part, kinds) and isinstance(part.ctx, context)}
+
+
+def several_bindings(tree):
+    """Yield the lines of statements that bind several names to values that do not belong together.
+
+    Values belong together if they are entries or fields of one thing, the same names in another order (a
+    swap), or a pair of one form (`_are_of_one_form`). A statement whose value reads what an earlier name of
+    it is bound to is one step, because its parts cannot stand one after the other.
     """
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)):
             continue
-        names, values = node.targets[0].elts, getattr(node.value, "elts", [])
-        if not isinstance(node.value, ast.Tuple) or len(names) < 3:
+        if not isinstance(node.value, ast.Tuple):
             continue
-        same = {ast.unparse(name) for name in names} == {ast.unparse(value) for value in values}
-        parts = {
-            ast.unparse(value.value) if isinstance(value, (ast.Subscript, ast.Attribute)) else None
-            for value in values
-        }
-        if not same and (None in parts or len(parts) > 1):
+        names, values = node.targets[0].elts, node.value.elts
+        swap = {ast.unparse(name) for name in names} == {ast.unparse(value) for value in values}
+        of_one = all(isinstance(value, ast.Subscript | ast.Attribute) for value in values)
+        of_one = of_one and len({ast.unparse(value.value) for value in values}) == 1
+        pair = len(values) == 2 and _are_of_one_form(*values)
+        one_step = any(
+            _places(names[:i], ast.Store) & _places([value], ast.Load) for i, value in enumerate(values)
+        )
+        if not (swap or of_one or pair or one_step):
             yield node.lineno
 
 

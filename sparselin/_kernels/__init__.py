@@ -76,7 +76,8 @@ class Kernel:
         arrays = list(_arrays(arguments))
         if not (form() == "always" or METER.shared or sum(array.size for array in arrays) >= LARGE):
             saved = [(array, array.copy()) for array in arrays if array.flags.writeable]
-            budget, before = BUDGET * self.price - self.work, METER.left
+            budget = BUDGET * self.price - self.work
+            before = METER.left
             METER.left = budget
             try:
                 return self._interpret(arguments)
@@ -106,7 +107,8 @@ class Kernel:
     @functools.cached_property
     def interpreted(self) -> Callable[..., Any]:
         """The interpreted form, which calls the interpreted forms of other kernels."""
-        names, space = self.py_func.__code__.co_names, self.py_func.__globals__
+        names = self.py_func.__code__.co_names
+        space = self.py_func.__globals__
         kernels = {name: space[name] for name in names if isinstance(space.get(name), Kernel)}
         return interpret(self.py_func, {name: kernel.interpreted for name, kernel in kernels.items()})
 
@@ -167,7 +169,8 @@ def shared_work() -> Iterator[None]:
 
     Several threads may write to one array, so that no thread may restore it.
     """
-    before, METER.shared = METER.shared, True
+    before = METER.shared
+    METER.shared = True
     try:
         yield
     finally:

@@ -110,7 +110,9 @@ class Recurrence(NamedTuple):
         blocks = -(-d // _BLOCK)
         c = singles(np.zeros(blocks * _BLOCK))
         doubles = np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(d)
-        W, column, g = np.zeros((k + 8, -(-d // _LINE) * _LINE + _PAD)), np.zeros(k + 8), np.zeros(d)
+        W = np.zeros((k + 8, -(-d // _LINE) * _LINE + _PAD))
+        column = np.zeros(k + 8)
+        g = np.zeros(d)
         tops = np.empty(blocks, np.int32)
         return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32), tops)
 
@@ -170,7 +172,8 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
             gamma=signals.gamma[m],
             norms=signals.norms[m],
         )
-        status, t = _REDO, 0
+        status = _REDO
+        t = 0
         if dictionary.G.size:
             status, t = by_gram(dictionary, signal, forced, recurrence, factors.r)
         if status == _REDO:
@@ -178,7 +181,9 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
             status, t = by_samples(dictionary, signal, forced, factors)
         else:
             history(signal, recurrence.z, residual(dictionary, signal, t, factors.r), t)
-        signal.chosen[t:], signal.gamma[t:], signal.norms[t + 1 :] = -1, 0, math.nan
+        signal.chosen[t:] = -1
+        signal.gamma[t:] = 0
+        signal.norms[t + 1 :] = math.nan
         code[m], taken[m] = status, t
     return redone
 
@@ -204,12 +209,15 @@ def by_gram(dictionary, signal, forced, recurrence, r):
 
     The status is _REDO if rounding might decide a pick; then the signal must be solved by `by_samples`.
     """
-    length, limit, c, k = signal.length, signal.limit, recurrence.c, signal.gamma.size
+    length, limit = signal.length, signal.limit
+    c = recurrence.c
+    k = signal.gamma.size
     unit = 1 / length if length > 0 else 0.0
     for j in range(dictionary.scale.size):
         c[j] = signal.c[j] * unit * dictionary.scale[j]
         recurrence.scale[j] = dictionary.scale32[j]
-    condition, square = 0.0, length * length
+    condition = 0.0
+    square = length * length
     for t in range(k + 1):
         known = _error_bounds(signal, dictionary.eps, condition)
         if t >= forced.size and limit >= 0 and square <= limit * limit + 4 * known.error * length:
@@ -248,7 +256,8 @@ def _error_bounds(signal, eps, condition):
     exact residual r = y − U_Sγ, plus the effect of the error of the coefficients γ. The effect is √n·eps
     times κ (from the Gram matrix to R) times κ (from R to γ).
     """
-    root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
+    root = math.sqrt(signal.y.size)
+    kappa2 = max(1.0, condition)
     zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
     error = SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
     return CorrelationErrors(error, zero, kappa2)
@@ -261,7 +270,8 @@ def orthogonalize(recurrence, row, signal, t, i):
     G is the Gram matrix of the dictionary U, U_S = QR, and z_t = ⟨q_t, y⟩ for the new column q_t of Q.
     """
     V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
-    rho2, share = row[i], signal.c[i]
+    rho2 = row[i]
+    share = signal.c[i]
     for s in range(t):
         products[s] = row[signal.chosen[s]]
     for s in range(t):
@@ -373,7 +383,9 @@ def compare(dictionary, signal, recurrence, t, best, error, own):
     best, error, own : the largest float32 score scale_j|c_j|, and the bounds on the errors of scores in
         float32 and in float64, in units of ‖y‖.
     """
-    c, scale, size = recurrence.c, dictionary.scale, recurrence.size
+    c = recurrence.c
+    scale = dictionary.scale
+    size = recurrence.size
     first = 0
     while abs(c[first]) < best:
         first += 1
@@ -451,8 +463,12 @@ def by_samples(dictionary, signal, forced, factors):
 
     Correlations Uᵀr are computed from the residual r itself, and columns are orthogonalised twice.
     """
-    r, k = factors.r, signal.gamma.size
-    condition, norm, y_size, code = 0.0, signal.length, 0.0, COMPLETED
+    r = factors.r
+    k = signal.gamma.size
+    condition = 0.0
+    norm = signal.length
+    y_size = 0.0
+    code = COMPLETED
     copy(signal.y, r)
     for t in range(k + 1):
         signal.norms[t] = norm
@@ -497,7 +513,8 @@ def choose(dictionary, signal, factors, t, condition, norm):
     r is the residual, and s(y) the size of y (`extent`), from which the errors of r follow. s(y) is computed
     only if scores had to be compared more exactly, with r computed again; otherwise 0 is returned for it.
     """
-    U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
+    U, scale = dictionary.U, dictionary.scale
+    size, error = factors.size, factors.error
     for j in range(size.size):
         size[j] = abs(dot(U[j], factors.r))
     for s in range(t):
@@ -525,12 +542,15 @@ def append(u, factors, t, eps):
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
     q, column = Q[t], R[t]
     copy(u, q)
-    rho, square = project(Q, t, q, column), 0.0
+    rho = project(Q, t, q, column)
+    square = 0.0
     if rho > 0:
         square = extend_inverse(V, column, t, 1 / rho)
     keep = 1.0
     if rho == 0 or square * (SAFETY * eps) * (SAFETY * eps) >= 1:
-        keep, rho, square = 0.0, 1.0, 0.0
+        keep = 0.0
+        rho = 1.0
+        square = 0.0
         column[:t] = 0
         extend_inverse(V, column, t, 1.0)
     for i in range(q.size):
@@ -565,8 +585,10 @@ def measure(dictionary, factors, t, bound, norm, y_size):
     in the span, |c_j| is below `bound` with that eps. So the largest |c_j| is reduced by this bound when
     candidates are chosen: no column in the span can then hide another column.
     """
-    scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
-    low, coarse = 0.0, dictionary.eps / _EPS
+    scale = dictionary.scale
+    size, error, r = factors.size, factors.error, factors.r
+    low = 0.0
+    coarse = dictionary.eps / _EPS
     for j in range(size.size):
         low = max(low, scale[j] * (size[j] - coarse * bound))
     for j in range(size.size):
@@ -597,7 +619,11 @@ def candidates(size, scale, error, coarse):
     The pick is this index, or the first candidate if only other scores are certainly not zero, or −1 if all
     scores may be zero. Negative sizes are ignored.
     """
-    low, count, first, pick, certain = 0.0, 0, -1, -1, False
+    low = 0.0
+    count = 0
+    first = -1
+    pick = -1
+    certain = False
     for j in range(size.size):
         low = max(low, scale[j] * (size[j] - error[j]))
         certain |= (scale[j] > 0) & (size[j] > coarse * error[j])

@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
 # the property of D: C ⪰ D on F; C_A ⪰ D_A for all |A| ≤ m; none; D not computed yet; level not computed yet
-CONVEX, SPARSE, NONE, OPEN, STALE = 0, 1, 2, 3, 4
+CONVEX, SPARSE, NONE, OPEN, STALE = range(5)
 # Columns are projected again when the squared length of one is below this times its squared growth a_j.
 _STALE = 1e-4
 # D is used only if it exceeds this times diag(G); it is reduced by the fraction _SAFE, far above rounding.
@@ -35,7 +35,7 @@ _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
-DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `SubsetSearch.counters`
+DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = range(6)  # entries of `SubsetSearch.counters`
 
 
 class SubsetData(NamedTuple):
@@ -114,7 +114,9 @@ class SubsetBasis(NamedTuple):
 
 def empty_search(m: int, value: float, d: int) -> SubsetSearch:
     """Allocate the state of a search that may add m features, with d candidates and a first value."""
-    inside, found, counters = np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.zeros(6, np.intp)
+    inside = np.zeros(m + 1, np.intp)
+    found = np.zeros(m + 1, np.intp)
+    counters = np.zeros(6, np.intp)
     unclear, work = np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d))
     return SubsetSearch(
         m=m,
@@ -129,7 +131,9 @@ def empty_search(m: int, value: float, d: int) -> SubsetSearch:
 
 def empty_stack(levels: int, d: int) -> Stack:
     """Allocate the stack for a number of levels and d features."""
-    G, rows, features = np.empty((levels, d, d)), np.zeros((levels, 6, d + 1)), np.zeros((levels, d), np.intp)
+    G = np.empty((levels, d, d))
+    rows = np.zeros((levels, 6, d + 1))
+    features = np.zeros((levels, d), np.intp)
     square, bound = np.zeros((2, levels))
     size, kind, sized = np.zeros((3, levels), np.intp)
     return Stack(
@@ -162,7 +166,8 @@ def search(stack, state, stop):
     """
     counters = state.counters
     while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
-        level, target = counters[DEPTH], state.value[0] - SLACK
+        level = counters[DEPTH]
+        target = state.value[0] - SLACK
         if stack.kind[level] == STALE:
             break
         if stack.bound[level] >= target:
@@ -188,11 +193,14 @@ def renew(data, stack, state):
     The unclear sets are those that rounding does not allow to compare by Gram matrices. Returns whether there
     were such projections. `search` does not call this function, because then both would be compiled together.
     """
-    counters, inside, d = state.counters, state.inside, len(data.X)
+    counters, inside = state.counters, state.inside
+    d = len(data.X)
     level, unclear = counters[DEPTH], counters[UNCLEAR]
     counters[UNCLEAR] = 0
     for pair in state.unclear[:unclear]:
-        size, a, b = counters[WITHIN] + 1, pair // d, pair % d
+        size = counters[WITHIN] + 1
+        a = pair // d
+        b = pair % d
         inside[size - 1] = a
         if a != b:
             inside[size] = b
@@ -201,7 +209,8 @@ def renew(data, stack, state):
     if level < 0 or stack.kind[level] != STALE:
         return unclear > 0
     measure(data, stack, level, inside)
-    stack.kind[level], stack.sized[level] = OPEN, 2 * d
+    stack.kind[level] = OPEN
+    stack.sized[level] = 2 * d
     _note(state, level, stack.square[level])
     return True
 
@@ -259,7 +268,8 @@ def _branch(stack, state, level, base):
     Afterwards the candidate is removed from the candidates F. Near the leaves of the tree both steps are
     repeated for further candidates.
     """
-    left, frame = state.m - level, frame_at(stack, level)
+    left = state.m - level
+    frame = frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
         top = F
@@ -267,7 +277,8 @@ def _branch(stack, state, level, base):
             if frame.v[j] >= frame.v[top]:
                 top = j
         _swap(frame, F + 1, top, F)
-        stack.size[level], state.inside[level] = F, frame.features[F]
+        stack.size[level] = F
+        state.inside[level] = frame.features[F]
         deeper = left > 3 or not leaf(stack, state, level)
         if deeper:
             _include(stack, state, level)
@@ -299,7 +310,8 @@ def _swap(frame, F, i, j):
 @inner()
 def _drop(frame, F, limit):
     """Remove the candidates with v_j ≤ limit and keep the order of the others; return how many are left."""
-    G, kept = frame.G, 0
+    G = frame.G
+    kept = 0
     for j in range(F):
         if frame.v[j] <= limit:
             continue
@@ -323,7 +335,10 @@ def relax(stack, level, m, target):
     v is filled, and base is returned. beta, the point at which the bound is computed, is improved by
     coordinate descent as long as the bound may reach `target`.
     """
-    frame, F, kind, square = frame_at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
+    frame = frame_at(stack, level)
+    F = stack.size[level]
+    kind = stack.kind[level]
+    square = stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
     if kind == NONE:
         for j in range(F):
@@ -380,7 +395,9 @@ def _bound_error(frame, F, m):
     w_j + w_l, and the inner product with y an error of at most w_j + w_y.
     """
     D, beta, w = frame.D, frame.beta, frame.off
-    size, shift, worst = 1.0, w[-1], 0.0
+    size = 1.0
+    shift = w[-1]
+    worst = 0.0
     for j in range(F):
         size += abs(beta[j])
         shift += abs(beta[j]) * w[j]
@@ -503,8 +520,13 @@ def _eliminate(stack, level):
     Returns whether the rounding errors became too large, so that columns must be projected again from the
     data.
     """
-    F, below, new, old = stack.size[level], level + 1, frame_at(stack, level + 1), frame_at(stack, level)
-    G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
+    F = stack.size[level]
+    below = level + 1
+    new = frame_at(stack, level + 1)
+    old = frame_at(stack, level)
+    G = old.G
+    row, pivot = old.G[F], old.G[F, F]
+    size = old.b[F]
     stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
     for kept in (stack.size, stack.kind, stack.sized):
         kept[below] = kept[level]
@@ -517,7 +539,9 @@ def _eliminate(stack, level):
         for l in range(F):
             new.G[j, l] = G[j, l] - factor * row[l]
         new.b[j] = old.b[j] - factor * size
-        new.D[j], new.beta[j], new.features[j] = old.D[j], old.beta[j], old.features[j]
+        new.D[j] = old.D[j]
+        new.beta[j] = old.beta[j]
+        new.features[j] = old.features[j]
         new.growth[j] = old.growth[j] + abs(factor) * old.growth[F]
         new.off[j] = old.off[j] + abs(factor) * old.off[F]
         stale |= new.G[j, j] < _STALE * new.growth[j] * new.growth[j]
@@ -557,7 +581,8 @@ def squared_size(data, basis, z, x):
 
     z is X_x or y. b = TQz are its coefficients on X_I = QR, T = R⁻¹, and own_i is the error of column i.
     """
-    Q, T, own = basis.Q, basis.inverse, data.own
+    Q, T = basis.Q, basis.inverse
+    own = data.own
     t = len(Q)
     total = own[x] * own[x]
     h = np.empty(t)
@@ -575,11 +600,15 @@ def squared_size(data, basis, z, x):
 @inner()
 def basis_of(data, inside):
     """Return the `SubsetBasis` of the columns `inside`."""
-    X, t = data.X, len(inside)
+    X = data.X
+    t = len(inside)
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
-    members, shares, p = np.empty(t, np.intp), np.empty(t), 0
+    members = np.empty(t, np.intp)
+    shares = np.empty(t)
+    p = 0
     for s in range(t):
-        x, before = inside[s], SubsetBasis(Q[:s], T, inside[:s], members[:p])
+        x = inside[s]
+        before = SubsetBasis(Q[:s], T, inside[:s], members[:p])
         size = squared_size(data, before, X[x], x)
         for l in range(s):
             T[l, s] = -dot(Q[l], X[x])
@@ -615,7 +644,8 @@ def project_all(data, forced):
     of earlier forced columns.
     """
     d, t = len(data.X), len(forced)
-    basis, shares = basis_of(data, forced), np.empty(t)
+    basis = basis_of(data, forced)
+    shares = np.empty(t)
     own = np.zeros(d + 1)
     own[d] = math.sqrt(squared_size(data, basis, data.y, d))
     project(basis.Q, t, data.y, shares)
@@ -651,14 +681,18 @@ def measure(data, stack, t, inside):
     Columns in the span of these features are dropped. D and beta of the level become zero, because they
     belonged to columns of another length.
     """
-    X, y, unit, frame = data.X, data.y, data.exact.unit, frame_at(stack, t)
+    X, y = data.X, data.y
+    unit = data.exact.unit
+    frame = frame_at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
     basis = basis_of(data, inside[:t])
-    r, shares = y.copy(), np.empty(t)
+    r = y.copy()
+    shares = np.empty(t)
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
     length = project(basis.Q, t, r, shares)
     stack.square[t] = length * length
-    Z, kept = np.empty((stack.size[t], X.shape[1])), 0
+    Z = np.empty((stack.size[t], X.shape[1]))
+    kept = 0
     for j in range(growth.size):
         growth[j] = 1.0
     off[-1] = unit.u * aim
@@ -721,10 +755,13 @@ def convexify(stack, level):
     most w_j + w_l. So the error of C is ⪯ diag(F·w_j + Σ w), F the number of columns, and this diagonal is
     subtracted from D.
     """
-    F, frame = stack.size[level], frame_at(stack, level)
+    F = stack.size[level]
+    frame = frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
-    stack.sized[level], stack.kind[level] = F, OPEN if F > 0 else NONE
-    L, h = np.empty((F, F)), np.zeros(F)
+    stack.sized[level] = F
+    stack.kind[level] = OPEN if F > 0 else NONE
+    L = np.empty((F, F))
+    h = np.zeros(F)
     if F > 0 and _cholesky(C, h, 0.0, L, F):
         _inverse_diagonal(L, h, F)
         least = np.inf
@@ -732,7 +769,8 @@ def convexify(stack, level):
             h[j] = 1 / h[j]
             least = min(least, h[j] / C[j, j])
         low = _share(C, h, L, F)
-        total, enough = 0.0, low * least > _LEAST
+        total = 0.0
+        enough = low * least > _LEAST
         for j in range(F):
             total += w[j]
         for j in range(F):
@@ -748,7 +786,8 @@ def _share(C, h, L, F):
 
     t ≥ 1/F, because the F eigenvalues of h^½C⁻¹h^½ sum to F.
     """
-    low, high = 1.0 / F, 1.0
+    low = 1.0 / F
+    high = 1.0
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         if _cholesky(C, h, middle, L, F):
@@ -765,9 +804,11 @@ def circles(stack, level, m):
     C is the residual Gram matrix. D_j is C_jj·(1 − s_j) minus an error bound, where s_j is the sum of the
     m − 1 largest |correlations| of column j with other columns.
     """
-    F, frame = stack.size[level], frame_at(stack, level)
+    F = stack.size[level]
+    frame = frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
-    sizes, most = np.empty(F), 0.0
+    sizes = np.empty(F)
+    most = 0.0
     for j in range(F):
         most = max(most, w[j])
     for j in range(F):
@@ -787,7 +828,9 @@ def leaf(stack, state, level):
 
     I are the included features, F the candidates. Returns False if the columns must be projected again first.
     """
-    F, frame, work = stack.size[level], frame_at(stack, level), state.work
+    F = stack.size[level]
+    frame = frame_at(stack, level)
+    work = state.work
     G, growth, off = frame.G, frame.growth, frame.off
     u, c, p, w = work[0], work[1], work[2], work[3]
     root = math.sqrt(G[F, F])
@@ -816,7 +859,8 @@ def leaf(stack, state, level):
 @inner(**ONCE)
 def _scan(stack, state, level):
     """Compare all sets that add one or two candidates of this level to the included features."""
-    frame, work = frame_at(stack, level), state.work
+    frame = frame_at(stack, level)
+    work = state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(stack.size[level]):
         u[j] = 1 / math.sqrt(frame.G[j, j])
@@ -836,13 +880,17 @@ def _try(stack, state, level, size, square):
     inner product of two of these columns is u_ju_lG_jl − p_jp_l, where G is the residual Gram matrix. A set
     whose error exceeds _ERROR is compared by projection if it may be better than the best set.
     """
-    F, index, inside = stack.size[level], stack.features[level], state.inside
-    c, w, top = state.work[1], state.work[3], 0
+    F = stack.size[level]
+    index = stack.features[level]
+    inside = state.inside
+    c, w = state.work[1], state.work[3]
+    top = 0
     for j in range(F):
         if abs(c[j]) > abs(c[top]):
             top = j
     for j in range(F):
-        gain, needed = c[j] * c[j], square - state.value[0] + SLACK
+        gain = c[j] * c[j]
+        needed = square - state.value[0] + SLACK
         if j == top or gain + 4 * w[j] > needed:
             if 4 * w[j] > _ERROR and gain + 4 * w[j] > needed:
                 _doubt(state, size, index[j], index[j])
@@ -886,7 +934,10 @@ def _better(row, u, c, p, w, j, needed):
     row : row j of the residual Gram matrix. u, c, p, w : the vectors of `_try`.
     """
     hits = 0
-    uj, cj, pj, wj = u[j], c[j], p[j], w[j]
+    uj = u[j]
+    cj = c[j]
+    pj = p[j]
+    wj = w[j]
     for l in range(j):
         rho = row[l] * uj * u[l] - pj * p[l]
         height = 1 - rho * rho
@@ -903,7 +954,8 @@ def _doubt(state, size, a, b):
     """
     counters = state.counters
     state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
-    counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
+    counters[UNCLEAR] = counters[UNCLEAR] + 1
+    counters[WITHIN] = size
 
 
 @kernel()

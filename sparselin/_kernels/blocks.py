@@ -231,7 +231,8 @@ def find(scores, error, candidates):
     for b in range(tops.size):
         if maxima[b] + error * block_weights[b] >= low:
             for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
-                value, slack = abs(score[j]), error * weights[j]
+                value = abs(score[j])
+                slack = error * weights[j]
                 if j != best and value + slack >= low:
                     if count < candidates.size:
                         candidates[count] = j
@@ -264,7 +265,8 @@ def descend(c, W, steps, out, scores):
     out : the columns that may not be picked; c is set to zero on these columns.
     """
     for s in range(W.shape[0]):
-        row, share = W[s], steps.shares[s]
+        row = W[s]
+        share = steps.shares[s]
         for j in range(c.size):
             c[j] -= share * row[j]
         for j in out:
@@ -320,7 +322,8 @@ def descend_ratios(c, W, steps, out, scores, lengths):
     was last projected.
     """
     for s in range(W.shape[0]):
-        row, share = W[s], steps.shares[s]
+        row = W[s]
+        share = steps.shares[s]
         for j in range(c.size):
             c[j] -= share * row[j]
             lengths.squares[j] -= row[j] * row[j]

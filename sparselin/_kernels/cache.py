@@ -104,7 +104,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         try:
             super().__init__(function)
         except RuntimeError:  # "no locator available": neither __pycache__ nor a user's cache can be written
-            self._name, self._py_func, self._cache_path = repr(function), function, ""
+            self._name = repr(function)
+            self._py_func = function
+            self._cache_path = ""
             self.disable()
         else:
             stamp = self._impl.locator.get_source_stamp()
@@ -135,7 +137,9 @@ class Turn:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file, self._thread = path, -1, 0
+        self._path = path
+        self._file = -1
+        self._thread = 0
 
     def begin(self) -> None:
         """Wait for the turn of this process."""
@@ -161,7 +165,8 @@ class Turn:
     def end(self) -> None:
         """End the turn of this process, if this thread has begun it."""
         if self._file >= 0 and self._thread == threading.get_ident():
-            file, self._file = self._file, -1
+            file = self._file
+            self._file = -1
             with contextlib.suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_UN)  # a child of this process may keep the file open
             os.close(file)
@@ -169,7 +174,8 @@ class Turn:
 
 def _base_name(function: Callable[..., Any]) -> str:
     """Return the beginning of the names of the files that Numba's cache has of a function."""
-    code, python = function.__code__, f"py{sys.version_info[0]}{sys.version_info[1]}"
+    code = function.__code__
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
     name = re.sub("[<>]", "", f"{Path(code.co_filename).stem}.{function.__qualname__}")
     return f"{name}-{code.co_firstlineno}.{python}{getattr(sys, 'abiflags', '')}"
 

@@ -17,7 +17,11 @@ class _Clock(event.Listener):  # type: ignore[misc]
     """
 
     def __init__(self, delay: float) -> None:
-        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, set[str]()
+        self.delay = delay
+        self.depth = 0
+        self.began = 0.0
+        self.spent = 0.0
+        self.shown = set[str]()
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
@@ -34,7 +38,9 @@ class _Clock(event.Listener):  # type: ignore[misc]
 
     def _look(self) -> None:
         if self.spent + time.monotonic() - self.began > self.delay:
-            self.spent, self.began, name = 0.0, time.monotonic(), notice.public_function()
+            self.spent = 0.0
+            self.began = time.monotonic()
+            name = notice.public_function()
             if name not in self.shown:
                 self.shown.add(name)
                 notice.announce(notice.TEXT.format(name, 20 if name == "guarantee_bounds" else 10))

@@ -70,7 +70,8 @@ def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> An
 
     def load(array: Any, start: Any, width: int) -> Any:
         """Return a vector of entries of an array, converted to the type of the lanes."""
-        entry, lanes = array.data.type.pointee, ir.VectorType(scalar, width)
+        entry = array.data.type.pointee
+        lanes = ir.VectorType(scalar, width)
         place = builder.bitcast(builder.gep(array.data, [start]), ir.PointerType(ir.VectorType(entry, width)))
         vector = builder.load(place, align=4)
         return vector if entry == scalar else builder.fpext(vector, lanes)

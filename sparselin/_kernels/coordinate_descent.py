@@ -49,7 +49,9 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
 @inner()
 def duality_gap(Zt, r, b, lam):
     """Return the duality gap that `coordinate_descent` defines, at b with the residual r."""
-    steepest, norm1, inner = 0.0, 0.0, 0.0
+    steepest = 0.0
+    norm1 = 0.0
+    inner = 0.0
     for j in range(len(Zt)):
         c = dot(Zt[j], r)
         steepest = max(steepest, abs(c))

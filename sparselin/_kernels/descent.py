@@ -53,7 +53,8 @@ def combine(rows, weights, out):
 @kernel()
 def mask(form, w, s):
     """Compute the mask s = s(w) of the given form."""
-    top, total = w[0], 0.0
+    top = w[0]
+    total = 0.0
     for j in range(len(s)):
         top = max(top, w[j])
     for j in range(len(s)):
@@ -145,7 +146,8 @@ def lasso_error(lam, x, beta, r, g):
 
     No term of this sum is negative.
     """
-    m, top = len(g), abs(g[0])
+    m = len(g)
+    top = abs(g[0])
     for j in range(m):
         top = max(top, abs(g[j]))
     a = 1.0 if top <= lam else lam / top
@@ -163,7 +165,8 @@ def move(form, x, slope, alpha, out):
     Returns the squared length of the step. For a normalised form, this length is measured before w is scaled
     back to its norm.
     """
-    m, step = len(x) // 2, np.empty(len(x))
+    m = len(x) // 2
+    step = np.empty(len(x))
     for j in range(2 * m):
         out[j] = x[j] - alpha * slope[j]
     for j in range(m):
@@ -198,7 +201,9 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
     """
     subtract(1.0, x, old_x)
     subtract(1.0, slope, old_slope)
-    square, curvature, change = dot(old_x, old_x), dot(old_x, old_slope), dot(old_slope, old_slope)
+    square = dot(old_x, old_x)
+    curvature = dot(old_x, old_slope)
+    change = dot(old_slope, old_slope)
     least = curvature / change if curvature > 0 else np.inf
     for k in range(1, _SHORT):
         short[k] = short[k + 1]
@@ -228,11 +233,15 @@ def descend(objective, start, tol, floor, max_iter):
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape
-    s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
-    x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
-    value, short = np.empty(max_iter + 1), np.full(_SHORT + 1, np.inf)
+    s, beta = np.empty(m), np.empty(m)
+    g, r = np.empty(m), np.empty(n)
+    x, old_x = start.copy(), start.copy()
+    slope, old_slope = np.empty(2 * m), np.empty(2 * m)
+    value = np.empty(max_iter + 1)
+    short = np.full(_SHORT + 1, np.inf)
     short[0] = 0.5
-    best, least = start.copy(), np.inf
+    best = start.copy()
+    least = np.inf
     value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)
     differentiate(form, X, lam, x, s, r, g, slope)
     fall = dot(slope, slope)

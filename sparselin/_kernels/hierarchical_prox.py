@@ -16,7 +16,8 @@ from sparselin._kernels import inner, kernel
 # With M ≤ 2⁶⁴ and data below 2⁸⁹⁶, M²·S_m and mM² do not overflow. Larger data are scaled by 2⁻¹²⁸;
 # for larger M, 1 + mM² is mM² to rounding, and M·t_m = ((n − λ)/M + S_m)/m.
 _LARGE_M = 2.0**64
-_LARGE, _SMALLER = 2.0**896, 2.0**-128
+_LARGE = 2.0**896
+_SMALLER = 2.0**-128
 # A relative margin, far above the rounding of any sum: entries this close to a bound are sorted too.
 _MARGIN = 1e-9
 _SPLIT = 2.0**27 + 1
@@ -104,7 +105,8 @@ def _length(rest, w, unit, M, u):
         m = kept
     u[:m].sort()
     # Sum the sorted entries with the error of each addition, so that the order of w does not matter.
-    t, level = rest, M * rest
+    t = rest
+    level = M * rest
     total = lost = 0.0
     for k in range(m):
         x = u[m - 1 - k]

@@ -154,7 +154,8 @@ def append(H, order, k, L):
 
     Returns False if column order[k] is nearly dependent on the columns before it.
     """
-    row, source = L[k], H[order[k]]
+    row = L[k]
+    source = H[order[k]]
     square = source[order[k]]
     least = _DEPENDENT * square
     for l in range(k):
@@ -193,7 +194,8 @@ def delete(L, p, k):
             row[l] = cosine[l] * carried + sine[l] * below[l + 1]
             carried = cosine[l] * below[l + 1] - sine[l] * carried
         pivot = math.hypot(carried, below[i + 1])
-        cosine[i], sine[i] = carried / pivot, below[i + 1] / pivot
+        cosine[i] = carried / pivot
+        sine[i] = below[i + 1] / pivot
         row[i] = pivot
 
 
@@ -240,7 +242,9 @@ def correlate(H, order, p, beta, w, c, b):
             c[j] -= (beta1 * h1[j] + beta2 * h2[j]) + (beta3 * h3[j] + beta4 * h4[j])
             b[j] += (w1 * h1[j] + w2 * h2[j]) + (w3 * h3[j] + w4 * h4[j])
     for k in range(p - p % 4, p):
-        row, beta1, w1 = H[order[k]], beta[k], w[k]
+        row = H[order[k]]
+        beta1 = beta[k]
+        w1 = w[k]
         for j in range(M):
             c[j] -= beta1 * row[j]
             b[j] += w1 * row[j]
@@ -263,15 +267,17 @@ def examine(columns, place, work, unit):
     at most unit·‖X_j‖·size on P. Returns three numbers: size; the squared norm of the change of Xβ by the
     correction of β; and a bound on the error of c_j/‖X_j‖ on the segment from here down to λ = 0.
     """
-    p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
-    w, residual, extra, c, b, error, norms = (
-        work.w, work.residual, work.extra, work.c, work.b, work.error, columns.norms,
-    )  # fmt: skip
+    p = place.state[0]
+    lam = place.lam[0]
+    order, sign, beta = place.order, place.sign, place.beta
+    norms = columns.norms
+    w, residual, extra, c, b, error = work.w, work.residual, work.extra, work.c, work.b, work.error
     backward(place.L, p, work.z, w)
     copy(columns.c0, c)
     b[:] = 0
     correlate(columns.H, order, p, beta, w, c, b)
-    size, slope = columns.y_norm, 0.0
+    size = columns.y_norm
+    slope = 0.0
     for k in range(p):
         size += norms[order[k]] * abs(beta[k])
         slope += norms[order[k]] * abs(w[k])
@@ -346,7 +352,8 @@ def first_exit(place, w):
     P are the columns with nonzero coefficients. Their β changes by w when λ decreases by 1. The position is
     −1 if no coefficient becomes zero.
     """
-    lam, sign, beta = place.lam[0], place.sign, place.beta
+    lam = place.lam[0]
+    sign, beta = place.sign, place.beta
     first, top = -1, 0.0
     for k in range(place.n_free, place.state[0]):
         if sign[k] * w[k] < 0:
@@ -364,7 +371,10 @@ def next_event(columns, place, work, bound, lam_min):
     with nonzero coefficients, of the column that leaves, or −1; and whether the event is certain in spite of
     rounding.
     """
-    p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
+    p = place.state[0]
+    lam = place.lam[0]
+    sign, beta = place.sign, place.beta
+    w = work.w
     possible, tied = entries(lam, columns.below, p == columns.rank, work)
     certain = tied == 0 and bound * columns.longest <= _MAX_ERROR * lam
     for k in range(place.n_free, p):
@@ -383,7 +393,9 @@ def next_event(columns, place, work, bound, lam_min):
 @inner()
 def correct(place, extra):
     """Add the correction `extra` to β; set β_j to zero if its sign is wrong or if column j just entered."""
-    n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
+    n_free = place.n_free
+    entered = place.state[1]
+    sign, beta = place.sign, place.beta
     for k in range(place.state[0]):
         beta[k] += extra[k]
         if k >= n_free and (k == entered or sign[k] * beta[k] < 0):
@@ -393,18 +405,26 @@ def correct(place, extra):
 @inner()
 def accept(place, reached):
     """Copy an accepted point, except its Cholesky factor L, to `reached`."""
-    p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
+    p = place.state[0]
+    order, sign, beta = place.order, place.sign, place.beta
     to_order, to_sign, to_beta = reached.order, reached.sign, reached.beta
-    reached.state[0], reached.state[1], reached.lam[0] = p, place.state[1], place.lam[0]
+    reached.state[0] = p
+    reached.state[1] = place.state[1]
+    reached.lam[0] = place.lam[0]
     for k in range(p):
-        to_order[k], to_sign[k], to_beta[k] = order[k], sign[k], beta[k]
+        to_order[k] = order[k]
+        to_sign[k] = sign[k]
+        to_beta[k] = beta[k]
 
 
 @inner()
 def record(trail, i, place, size, event):
     """Write the point `place`, and the event that led to it, as point i of the trail."""
-    trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
-    row, order, beta = trail.coef[i], place.order, place.beta
+    trail.lams[i] = place.lam[0]
+    trail.sizes[i] = size
+    trail.events[i] = event
+    row = trail.coef[i]
+    order, beta = place.order, place.beta
     for j in range(row.size):
         row[j] = 0
     for k in range(place.state[0]):
@@ -420,23 +440,30 @@ def move(place, work, below, entering, leaving):
 
     Returns the event as in `Trail.events`.
     """
-    p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
-    gap, w = place.lam[0] - below, work.w
+    p = place.state[0]
+    order, sign, beta = place.order, place.sign, place.beta
+    gap = place.lam[0] - below
+    w = work.w
     for k in range(p):
         beta[k] += gap * w[k]
     place.lam[0] = below
     place.state[1] = -1
     if entering >= 0:
-        order[p], sign[p], beta[p] = entering, 1.0 if work.c[entering] > gap * work.b[entering] else -1.0, 0.0
+        order[p] = entering
+        sign[p] = 1.0 if work.c[entering] > gap * work.b[entering] else -1.0
+        beta[p] = 0.0
         forward(place.L, p, p + 1, sign, work.z)
-        place.state[0], place.state[1] = p + 1, p
+        place.state[0] = p + 1
+        place.state[1] = p
         return entering + 1
     if leaving < 0:
         return 0
     event = -1 - order[leaving]
     delete(place.L, p, leaving)
     for k in range(leaving, p - 1):
-        order[k], sign[k], beta[k] = order[k + 1], sign[k + 1], beta[k + 1]
+        order[k] = order[k + 1]
+        sign[k] = sign[k + 1]
+        beta[k] = beta[k + 1]
     forward(place.L, leaving, p - 1, sign, work.z)
     place.state[0] = p - 1
     return event
@@ -470,8 +497,10 @@ def follow(columns, reached, until, trail):
         n_free=reached.n_free,
     )
     forward(place.L, 0, place.state[0], place.sign, work.z)
-    passed, event, ended = -1, 0, False
-    below, entering, leaving = until.lam_min, -1, -1
+    passed, event = -1, 0
+    ended = False
+    below = until.lam_min
+    entering, leaving = -1, -1
     while True:
         size, shift, bound = examine(columns, place, work, columns.unit)
         certain = shift <= _CORRECTED * _CORRECTED * size * size
@@ -494,7 +523,8 @@ def follow(columns, reached, until, trail):
             return LIMIT, passed
         ended = below <= until.lam_min
         if ended:
-            below, entering, leaving = until.lam_min, -1, -1
+            below = until.lam_min
+            entering, leaving = -1, -1
         if entering >= 0:
             p = place.state[0]
             if p == capacity:
@@ -514,7 +544,9 @@ def first_violations(c, lams, slack, norms, below):
     m, d = c.shape
     first = np.full(d, m)
     for i in range(m - 1, -1, -1):
-        row, lam, tolerance = c[i], lams[i], slack[i]
+        row = c[i]
+        lam = lams[i]
+        tolerance = slack[i]
         for j in range(d):
             if not max(row[j], below * row[j]) <= lam + tolerance * norms[j]:  # also NaN
                 first[j] = i
@@ -529,10 +561,13 @@ def start(columns, place):
     columns are nearly dependent. With X_S = QR it is ‖D R⁻¹‖_F², where D = diag ‖X_j‖; the row l of R⁻ᵀD is
     computed by a forward substitution in L = Rᵀ.
     """
-    t, order, square = place.n_free, place.order, 0.0
+    t, order = place.n_free, place.order
+    square = 0.0
     if not factor(columns.H, order, t, place.L):
         return math.inf
-    unit, z, rhs = np.zeros(t), np.zeros(t), np.empty(t)
+    unit = np.zeros(t)
+    z = np.zeros(t)
+    rhs = np.empty(t)
     for l in range(t):
         unit[l], rhs[l] = columns.norms[order[l]], columns.c0[order[l]]
         forward(place.L, l, t, unit, z)

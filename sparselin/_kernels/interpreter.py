@@ -45,7 +45,8 @@ def interpret(function: Callable[..., Any], kernels: dict[str, Callable[..., Any
     Floating point constants are NumPy's: 0.0 + x is in float64 if x is in float32, and a division by zero
     gives inf or NaN. The module `math` is replaced by `_Math`, and names by the values in `kernels`.
     """
-    code, space = function.__code__, function.__globals__ | kernels
+    code = function.__code__
+    space = function.__globals__ | kernels
     space["range"] = _counting_range(code)
     for name in code.co_names:
         value = space.get(name)

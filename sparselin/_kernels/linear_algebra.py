@@ -48,7 +48,10 @@ def _project_by_fours(Qt, R, t, count):
     last = t - count % 4
     for s in range(t - count, last, 4):
         a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
-        sa, sb, sc, se = dot(a, q), dot(b, q), dot(c, q), dot(e, q)
+        sa = dot(a, q)
+        sb = dot(b, q)
+        sc = dot(c, q)
+        se = dot(e, q)
         for i in range(q.size):
             q[i] -= (sa * a[i] + sb * b[i]) + (sc * c[i] + se * e[i])
         R[s, t] += sa
@@ -224,7 +227,8 @@ def asymmetry(C):
     The two numbers are not finite if an entry of C is not finite. C is read once, by tiles that fit into the
     cache.
     """
-    d, gaps = C.shape[0], np.empty(_TILE)
+    d = C.shape[0]
+    gaps = np.empty(_TILE)
     apart = size = 0.0
     for a in range(0, d, _TILE):
         for b in range(0, a + 1, _TILE):
@@ -251,7 +255,8 @@ def extend(rows, t, column, j, delta, pivots):
     The Schur complement is semidefinite, and so no pivot is less than δ. Rounding is kept from violating
     either property.
     """
-    row, root = rows[t], math.sqrt(pivots[j])
+    row = rows[t]
+    root = math.sqrt(pivots[j])
     copy(column, row)
     for s in range(t):
         factor = rows[s, j]

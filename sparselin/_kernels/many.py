@@ -69,9 +69,15 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
     rows : (b, m). scales : (b, d) the factors of the columns, for each set of rows.
     forced, levels, by_length : see `select`.
     """
-    (b, m), d = rows.shape, X.shape[1]
-    A, r, ones, picks = np.empty((m, d)), np.empty(m), np.ones(m), np.empty(supports.shape[1], np.intp)
-    squares, products, zeros = np.empty(d), np.empty(d), np.zeros(d)
+    b, m = rows.shape
+    d = X.shape[1]
+    A = np.empty((m, d))
+    r = np.empty(m)
+    ones = np.ones(m)
+    picks = np.empty(supports.shape[1], np.intp)
+    squares = np.empty(d)
+    products = np.empty(d)
+    zeros = np.zeros(d)
     for s in range(b):
         for i in range(m):
             copy(X[rows[s, i]], A[i])

@@ -21,7 +21,8 @@ def public_function() -> str:
 
     A thread that computes for a function does not know which; then the name is that of the package.
     """
-    name, frame = "sparselin", sys._getframe()
+    name = "sparselin"
+    frame = sys._getframe()
     while frame := frame.f_back:  # type: ignore[assignment]
         called = frame.f_code.co_name
         if frame.f_globals.get("__name__", "").startswith("sparselin."):

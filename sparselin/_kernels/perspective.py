@@ -16,7 +16,7 @@ from sparselin._kernels.primitives import copy, dot, subtract
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FREE, IN, OUT = 0, 1, 2  # the states of a group at a node
+FREE, IN, OUT = range(3)  # the states of a group at a node
 # A relaxation stops if its gap is below this share of the distance of its value from the target.
 _CLOSE = 0.02
 # The most rounds of one node, and the most iterations of a round.
@@ -75,7 +75,8 @@ def bound(data, state, m, w, c, H):
     for j in range(F):
         c[j] = data.b[j]
         if w[j] != 0:
-            size, terms = size + abs(w[j]), terms + 1
+            size = size + abs(w[j])
+            terms = terms + 1
     if len(data.M):
         for l in range(F):
             if w[l] != 0:
@@ -92,14 +93,18 @@ def bound(data, state, m, w, c, H):
     for j in range(F):
         if w[j] != 0:
             base -= w[j] * (data.b[j] - c[j]) / 2
-    top, total, most = np.zeros(m + 1), 0.0, 0
+    top = np.zeros(m + 1)
+    total = 0.0
+    most = 0
     for g in range(len(state)):
         if state[g] == OUT:
             H[g] = -1.0
             continue
         H[g] = 0.0
         for j in range(data.first[g], data.first[g + 1]):
-            D, low, high = data.D[j], data.low[j], data.high[j]
+            D = data.D[j]
+            low = data.low[j]
+            high = data.high[j]
             H[g] += max(_height(D, low, high, c[j] - e), _height(D, low, high, c[j] + e))
             most = max(most, data.first[g + 1] - data.first[g])
         if state[g] == IN:
@@ -139,7 +144,9 @@ def _single(root, limit, v, L, t):
 @inner()
 def _several(D, limit, v, L, mu):
     """Return the z in [0, 1] that minimises Σ_j min_β (L/2)(β − v_j)² + D_jβ²/(2z) + μz."""
-    low, high, at = 0.0, 1.0, 0.0
+    low = 0.0
+    high = 1.0
+    at = 0.0
     for j in range(D.size):
         at += _slope(D[j], limit[j], v[j], L, 1.0)
     if at >= mu:
@@ -177,7 +184,10 @@ def _multiplier(D, root, limit, v, first, free, L, m, t, z):
 
     t : a guess. Σz grows with t; it is found by regula falsi (Illinois), and ends at a sum of at most m.
     """
-    low, high, below, above = 0.0, np.inf, -1.0 * m, np.inf
+    low = 0.0
+    high = np.inf
+    below = -1.0 * m
+    above = np.inf
     for _ in range(60):
         at = _sum(D, root, limit, v, first, free, L, t, z) - m
         if at <= 0:
@@ -204,7 +214,9 @@ def _multiplier(D, root, limit, v, first, free, L, m, t, z):
 def _largest_eigenvalue(A):
     """Return an estimate of the largest eigenvalue of A (m, m), by the power method."""
     m = len(A)
-    p, q, largest = np.empty(m), np.empty(m), 0.0
+    p = np.empty(m)
+    q = np.empty(m)
+    largest = 0.0
     for i in range(m):
         p[i] = 1 + 0.1 * math.sin(1.7 * i)
     for _ in range(12):
@@ -227,7 +239,11 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
     Ω(x) = min {Σ D_jx_j²/(2z_j) : Σz ≤ m, 0 ≤ z ≤ 1, low·z ≤ x ≤ high·z}.
     """
     size, old = x.copy(), x.copy()
-    v, limit, ahead, momentum, root = np.empty(x.size), np.empty(x.size), x.copy(), 1.0, np.empty(x.size)
+    v = np.empty(x.size)
+    limit = np.empty(x.size)
+    ahead = x.copy()
+    momentum = 1.0
+    root = np.empty(x.size)
     for i in range(x.size):
         root[i] = math.sqrt(D[i])
     z[:] = 1.0
@@ -238,7 +254,9 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
             limit[i] = high[i] if v[i] > 0 else -low[i]
             size[i] = abs(v[i])
         t = _multiplier(D, root, limit, size, first, free, L, m, t, z)
-        moved, length, turn = 0.0, 0.0, 0.0
+        moved = 0.0
+        length = 0.0
+        turn = 0.0
         for g in range(free.size):
             for i in range(first[g], first[g + 1]):
                 new = 0.0
@@ -246,7 +264,9 @@ def _iterate(A, b, D, low, high, first, free, m, x, z, t, change):
                     new = min(L * size[i] * z[g] / (L * z[g] + D[i]), limit[i] * z[g])
                 x[i] = new if v[i] > 0 else -new
                 step = x[i] - old[i]
-                moved, length, turn = moved + step * step, length + new * new, turn + (ahead[i] - x[i]) * step
+                moved = moved + step * step
+                length = length + new * new
+                turn = turn + (ahead[i] - x[i]) * step
         if turn > 0:
             momentum = 1.0
         following = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
@@ -293,8 +313,12 @@ def relax(data, state, m, target, w, c, H, z):
 
     The relaxation is solved on a working set of groups, which grows by those with the largest H.
     """
-    groups, t, change = len(state), 1.0, _CHANGE
-    inside, best_w, best_z = np.zeros(groups, np.bool_), w.copy(), z.copy()
+    groups = len(state)
+    t = 1.0
+    change = _CHANGE
+    inside = np.zeros(groups, np.bool_)
+    best_w = w.copy()
+    best_z = z.copy()
     for g in range(groups):
         for j in range(data.first[g], data.first[g + 1]):
             if state[g] == OUT:
@@ -338,14 +362,16 @@ def _is_solved(data, state, w, z, c, best, target):
 @inner(**ONCE)
 def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
-    top, count = np.empty(most + 1, np.intp), 0
+    top = np.empty(most + 1, np.intp)
+    count = 0
     for g in range(len(state)):
         if state[g] == FREE and not inside[g] and H[g] > level:
             i = count
             while i > 0 and H[top[i - 1]] < H[g]:
                 top[i] = top[i - 1]
                 i -= 1
-            top[i], count = g, min(count + 1, most)
+            top[i] = g
+            count = min(count + 1, most)
     for i in range(count):
         inside[top[i]] = True
     return count > 0
@@ -354,19 +380,26 @@ def _extend(state, H, inside, level, most):
 @inner(**ONCE)
 def _solve(data, state, inside, m, w, z, t, change):
     """Iterate on the working set; w and z are updated, and the new t is returned."""
-    groups, J, count, size = np.empty(len(state), np.intp), np.empty(len(w), np.intp), 0, 0
-    first, free = np.zeros(len(state) + 1, np.intp), np.empty(len(state), np.bool_)
+    groups = np.empty(len(state), np.intp)
+    J = np.empty(len(w), np.intp)
+    count = 0
+    size = 0
+    first = np.zeros(len(state) + 1, np.intp)
+    free = np.empty(len(state), np.bool_)
     for g in range(len(state)):
         if inside[g]:
-            groups[count], free[count] = g, state[g] == FREE
+            groups[count] = g
+            free[count] = state[g] == FREE
             for j in range(data.first[g], data.first[g + 1]):
                 J[size] = j
                 size += 1
             count += 1
             first[count] = size
     J = J[:size]
-    x, part = w[J], np.empty(count)
-    A, free = _block(data, J), free[:count]
+    x = w[J]
+    part = np.empty(count)
+    A = _block(data, J)
+    free = free[:count]
     t = _iterate(A, data.b[J], data.D[J], data.low[J], data.high[J], first, free, m, x, part, t, change)
     w[:], z[:] = 0.0, 0.0
     for i in range(size):

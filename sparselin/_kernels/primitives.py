@@ -12,7 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 LANES = 16
-_SPLIT, _TINY, _HUGE = 2.0**27 + 1, 2.0**-480, 2.0**480
+_SPLIT = 2.0**27 + 1
+_TINY = 2.0**-480
+_HUGE = 2.0**480
 
 
 def multiply_add(a, b, c):
@@ -21,7 +23,9 @@ def multiply_add(a, b, c):
     If c = −fl(a·b), the result is the error of the product, by Dekker's formula. Otherwise exact fractions
     are used, and a sum or product that is not finite is left to floats.
     """
-    a, b, c = float(a), float(b), float(c)
+    a = float(a)
+    b = float(b)
+    c = float(c)
     p = a * b
     if p + c == 0 and _TINY < abs(a) < _HUGE and _TINY < abs(b) < _HUGE:
         x, y = _SPLIT * a, _SPLIT * b
@@ -53,7 +57,8 @@ def _refuse_gaps(*arrays):
 
 def _sum_in_lanes(terms):
     """Return the sum of the terms in lanes."""
-    width, start = LANES, terms.size - terms.size % LANES
+    width = LANES
+    start = terms.size - terms.size % LANES
     sums = np.add.reduce(terms[:start].reshape(-1, LANES), axis=0)
     while width > 1:
         width //= 2
@@ -73,7 +78,8 @@ def add_eight_rows(A, i, left, x, out):
     """
     rows = A[i : i + 8, left : left + out.size]
     products = np.multiply(rows, x[i : i + 8, np.newaxis], dtype=np.float64)
-    a, c = products[::2], products[1::2].astype(out.dtype)
+    a = products[::2]
+    c = products[1::2].astype(out.dtype)
     sums = a + c
     shares = sums - a
     errors = (a - (sums - shares)) + (c - shares)

@@ -82,8 +82,14 @@ def by_columns(Xt, V, Z, start, stop):
                 vb += v[i] * b[i]
                 vc += v[i] * c[i]
                 ve += v[i] * e[i]
-            Z[s, j], Z[s, j + 1], Z[s, j + 2], Z[s, j + 3] = ua, ub, uc, ue
-            Z[s + 1, j], Z[s + 1, j + 1], Z[s + 1, j + 2], Z[s + 1, j + 3] = va, vb, vc, ve
+            Z[s, j] = ua
+            Z[s, j + 1] = ub
+            Z[s, j + 2] = uc
+            Z[s, j + 3] = ue
+            Z[s + 1, j] = va
+            Z[s + 1, j + 1] = vb
+            Z[s + 1, j + 2] = vc
+            Z[s + 1, j + 3] = ve
         if even < p:
             u = V[even]
             ua = ub = uc = ue = u[0] * 0
@@ -92,7 +98,10 @@ def by_columns(Xt, V, Z, start, stop):
                 ub += u[i] * b[i]
                 uc += u[i] * c[i]
                 ue += u[i] * e[i]
-            Z[even, j], Z[even, j + 1], Z[even, j + 2], Z[even, j + 3] = ua, ub, uc, ue
+            Z[even, j] = ua
+            Z[even, j + 1] = ub
+            Z[even, j + 2] = uc
+            Z[even, j + 3] = ue
     for j in range(last, stop):
         a = Xt[j]
         for s in range(p):
@@ -128,7 +137,9 @@ def gather_by_rows(X, J, scale, out, rows, start, stop):
 def gather_by_columns(Xt, J, scale, out, rows, start, stop):
     """Copy the columns J[start:stop] of X in Fortran order, given as Xt (d, n), as `gather_by_rows` does."""
     for m in range(start, stop):
-        source, target, factor = Xt[J[m]], out[rows[m]], scale[m]
+        source = Xt[J[m]]
+        target = out[rows[m]]
+        factor = scale[m]
         for i in range(source.size):
             target[i] = source[i] * factor
 
@@ -139,10 +150,13 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
 
     z_ij = root_i·X_ij − t_i·centre_j. The sums are computed in float64, also for X in float32.
     """
-    n, plain = X.shape[0], _are_all(root, 1.0) and _are_all(centres[start:stop], 0.0)
+    n = X.shape[0]
+    plain = _are_all(root, 1.0) and _are_all(centres[start:stop], 0.0)
     for left in range(start, stop, _SUMS_WIDTH):
         right = min(left + _SUMS_WIDTH, stop)
-        square, product, centre = squares[left:right], products[left:right], centres[left:right]
+        square = squares[left:right]
+        product = products[left:right]
+        centre = centres[left:right]
         square[:], product[:] = 0, 0
         for i in range(0, n - 3, 4):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
@@ -150,7 +164,10 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
             ta, tb, tc, te = t[i], t[i + 1], t[i + 2], t[i + 3]
             if plain:
                 for j in range(right - left):
-                    za, zb, zc, ze = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
+                    za = np.float64(a[j])
+                    zb = np.float64(b[j])
+                    zc = np.float64(c[j])
+                    ze = np.float64(e[j])
                     square[j] += (za * za + zb * zb) + (zc * zc + ze * ze)
                     product[j] += (ta * za + tb * zb) + (tc * zc + te * ze)
                 continue
@@ -170,7 +187,8 @@ def moments_by_rows(X, root, t, centres, squares, products, start, stop):
 @kernel()
 def moments_by_columns(Xt, root, t, centres, squares, products, start, stop):
     """Compute the results of `moments_by_rows` from Xt = Xᵀ (d, n)."""
-    z, plain = np.empty(t.size), _are_all(root, 1.0)
+    z = np.empty(t.size)
+    plain = _are_all(root, 1.0)
     for j in range(start, stop):
         x, centre = Xt[j], centres[j]
         if plain and centre == 0:  # then z = x

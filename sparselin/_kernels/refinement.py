@@ -40,12 +40,15 @@ def remainders(A, f, g, r, r_low, x, x_low):
         lost[i] -= r_low[i]
     below = np.empty(t)
     for j in range(t):
-        row, x1, x2 = A[j], -x[j], x_low[j]
+        row = A[j]
+        x1 = -x[j]
+        x2 = x_low[j]
         for i in range(n):
             p, e = _product(row[i], x1)
             above[i], e2 = _sum(above[i], p)
             lost[i] += e + e2 - row[i] * x2
-        total, rest = g[j], 0.0
+        total = g[j]
+        rest = 0.0
         for i in range(n):
             p, e = _product(row[i], -r[i])
             total, e2 = _sum(total, p)
@@ -60,7 +63,9 @@ def correlations(A, r, r_low):
     t, n = A.shape
     out = np.empty(t)
     for j in range(t):
-        row, total, rest = A[j], 0.0, 0.0
+        row = A[j]
+        total = 0.0
+        rest = 0.0
         for i in range(n):
             p, e = _product(row[i], r[i])
             total, e2 = _sum(total, p)

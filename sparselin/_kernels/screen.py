@@ -25,7 +25,10 @@ def _top(x):
     a = b = c = e = 0.0
     m = x.size - x.size % 4
     for i in range(0, m, 4):
-        a, b, c, e = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(e, x[i + 3])
+        a = max(a, x[i])
+        b = max(b, x[i + 1])
+        c = max(c, x[i + 2])
+        e = max(e, x[i + 3])
     for i in range(m, x.size):
         a = max(a, x[i])
     return max(max(a, b), max(c, e))
@@ -51,8 +54,11 @@ def _copy(X, by_rows, copy, unit, start, stop):
     of the units. Where a guess is too small, the unit becomes max_i|X_ij|/LARGEST, and columns are copied
     again.
     """
-    n, width = copy.shape[0], _STRIP if by_rows else _TILE
-    tops, inverse, line = np.empty(width), np.empty(width), np.empty(n, np.int16)
+    n = copy.shape[0]
+    width = _STRIP if by_rows else _TILE
+    tops = np.empty(width)
+    inverse = np.empty(width)
+    line = np.empty(n, np.int16)
     lanes, same = np.empty(_TILE), np.empty(_TILE)
     for left in range(start, stop, width):
         right = min(left + width, stop)
@@ -65,7 +71,8 @@ def _copy(X, by_rows, copy, unit, start, stop):
                     _round(X[i, left:right], inverse, copy[i, left:right], tops)
             else:
                 for j in range(right - left):
-                    lanes[:], same[:] = 0, inverse[j]
+                    lanes[:] = 0
+                    same[:] = inverse[j]
                     for i in range(0, n, _TILE):
                         _round(X[left + j, i : i + _TILE], same, line[i : i + _TILE], lanes)
                     tops[j] = _top(lanes)
@@ -74,7 +81,8 @@ def _copy(X, by_rows, copy, unit, start, stop):
             valid = True
             for j in range(right - left):
                 if tops[j] > LARGEST + 0.25:
-                    unit[left + j], valid = unit[left + j] * (tops[j] / LARGEST), False
+                    unit[left + j] = unit[left + j] * (tops[j] / LARGEST)
+                    valid = False
             if valid:
                 break
 
@@ -90,7 +98,8 @@ def _products(copy, x, z, start, stop):
         for i in range(0, n - 7, 8):
             add_eight_rows(copy, i, left, x, out)
         for i in range(n - n % 8, n):
-            row, share = copy[i, left:right], x[i]
+            row = copy[i, left:right]
+            share = x[i]
             for j in range(out.size):
                 out[j] += share * np.float32(row[j])
 
@@ -205,7 +214,8 @@ def _bound_scores(screen, chosen, squares, z, slack, delta, low, high):
     delta·‖X_j‖.
     """
     for j in range(z.size):
-        value, width = screen.unit[j] * abs(z[j]), screen.error[j] + slack * screen.norms[j]
+        value = screen.unit[j] * abs(z[j])
+        width = screen.error[j] + slack * screen.norms[j]
         low[j], high[j] = value - width, value + width
     if squares is not None:
         for j in range(z.size):
@@ -224,11 +234,13 @@ def find_candidates(low, high, candidates):
 
     The columns are written into `candidates`. Returns their number, or −1 if there are too many.
     """
-    first, best = _top(low), 0
+    first = _top(low)
+    best = 0
     while best < low.size - 1 and low[best] != first:
         best += 1
     low[best] = -np.inf
-    second, count = _top(low), 0
+    second = _top(low)
+    count = 0
     for j in range(low.size):
         if high[j] >= second:
             if count == candidates.size:
@@ -241,7 +253,8 @@ def find_candidates(low, high, candidates):
 @inner(**ONCE)
 def _read(screen, j, column):
     """Write column j of the design into `column`."""
-    X, scale = screen.X, screen.scale[j]
+    X = screen.X
+    scale = screen.scale[j]
     if screen.by_rows:
         for i in range(column.size):
             column[i] = X[i, j] * scale
@@ -266,23 +279,29 @@ def _search(screen, z, chosen, squares, t, levels):
     condition = kappa * kappa if levels.of_squares else kappa
     error = (levels.correlation + levels.unit * condition) * levels.y_norm
     spread = math.hypot(1.0, kappa)
-    low, high, column, shares = np.empty(d), np.empty(d), np.empty(r.size), np.empty(t)
-    candidates, value, slack = np.empty(_MOST, np.intp), np.empty(_MOST), np.empty(_MOST)
+    low, high = np.empty(d), np.empty(d)
+    column, shares = np.empty(r.size), np.empty(t)
+    candidates, value = np.empty(_MOST, np.intp), np.empty(_MOST)
+    slack = np.empty(_MOST)
     _bound_scores(
         screen, chosen, squares, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high
     )
     count = find_candidates(low, high, candidates)
-    best, top, second, lam = -1, 0.0, 0.0, 0.0
+    best, top = -1, 0.0
+    second, lam = 0.0, 0.0
     for l in range(count):
         j = candidates[l]
-        norm, rho = screen.norms[j], 1.0
+        norm = screen.norms[j]
+        rho = 1.0
         _read(screen, j, column)
         c = abs(dot(column, r))
-        value[l], slack[l] = c, error * norm
+        value[l] = c
+        slack[l] = error * norm
         if squares is not None:
             rho = project(chosen.Qt, t, column, shares)
             if rho <= levels.dependent * norm:
-                chosen.out[j], value[l], slack[l] = True, 0.0, 0.0
+                chosen.out[j], value[l] = True, 0.0
+                slack[l] = 0.0
             elif rho <= levels.dependent * spread * norm:
                 return -1, 0.0, 0.0
             else:
@@ -315,8 +334,10 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
             x[i] = Qt[s, i]
         _products(screen.copy, x, z, 0, z.size)
         for j in range(z.size):
-            product, error = screen.unit[j] * abs(z[j]), screen.error[j]
-            low, high = max(product - error, 0.0), product + error
+            product = screen.unit[j] * abs(z[j])
+            error = screen.error[j]
+            low = max(product - error, 0.0)
+            high = product + error
             squares.least[j] -= high * high
             squares.most[j] = max(squares.most[j] - low * low, 0.0)
 
@@ -349,7 +370,8 @@ def extend(screen, chosen, squares, t, seen, levels, picks, steps):
         if picks[s] < 0:
             if squares is not None:
                 _shorten(screen, Qt, squares, seen, t + s, x, z)
-            seen, length = t + s, math.sqrt(dot(r, r))
+            seen = t + s
+            length = math.sqrt(dot(r, r))
             if length > 0:
                 for i in range(x.size):
                     x[i] = r[i] / length
@@ -365,7 +387,8 @@ def extend(screen, chosen, squares, t, seen, levels, picks, steps):
         square = inverse_column_norm(R, chosen.norms, t + s)
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
             return s, seen
-        chosen.inverse[t + s], chosen.out[j] = square, True
+        chosen.inverse[t + s] = square
+        chosen.out[j] = True
         steps[s, 2] = dot(q, r)
         subtract(steps[s, 2], q, r)
         steps[s, 3] = math.sqrt(dot(r, r))

@@ -56,7 +56,8 @@ def _model_root(left, right, value, slope, weight, at_left):
 @inner()
 def _zero(D, weight, p, i, total, work):
     """Return the eigenvalue μ_i of diag(D) + uuᵀ, where u_j² = weight_j; `work` (3, p) is workspace."""
-    last, shifted = i == p - 1, work[2]
+    last = i == p - 1
+    shifted = work[2]
     gap = total if last else D[i + 1] - D[i]
     half = 0.5 * gap
     for j in range(p):
@@ -65,7 +66,8 @@ def _zero(D, weight, p, i, total, work):
     at_left = last or value >= 0
     origin, tau = (i, half) if at_left else (i + 1, -half)
     if value >= 0:
-        low, high = 0.0, half
+        low = 0.0
+        high = half
     else:
         low, high = (half, gap * (1 + 4 * _EPS)) if last else (-half, 0.0)
     if not at_left:
@@ -77,11 +79,14 @@ def _zero(D, weight, p, i, total, work):
         if last:  # the model c + b/(−τ) that matches φ and φ′
             eta = tau * (slope * tau / (value + slope * tau) - 1)
         else:
-            left, right = shifted[i] - tau, shifted[i + 1] - tau
+            left = shifted[i] - tau
+            right = shifted[i + 1] - tau
             eta = _model_root(left, right, value, slope, weight[origin], at_left)
-        new, tolerance = tau + eta, 1e-8  # each step more than squares the error
+        new = tau + eta
+        tolerance = 1e-8  # each step more than squares the error
         if not low < new < high:
-            new, tolerance = 0.5 * (low + high), 2 * _EPS
+            new = 0.5 * (low + high)
+            tolerance = 2 * _EPS
         done = abs(new - tau) <= tolerance * abs(new)
         tau = new
         if done:
@@ -102,7 +107,9 @@ def spectrum(D, squares, mu):
     case a rotation of these two coordinates makes u_j = 0.
     """
     t = D.size
-    pole, weight, work = np.empty(t), np.empty(t), np.empty((3, t))
+    pole = np.empty(t)
+    weight = np.empty(t)
+    work = np.empty((3, t))
     p, found = 0, 0
     total = 0.0
     for j in range(t):
@@ -132,11 +139,15 @@ def power_sums(D, squares, alpha, cutoff, out, start, stop):
     mu = np.empty(D.size)
     for m in range(start, stop):
         spectrum(D, squares[m], mu)
-        total, least, cut = 0.0, math.inf, 0
+        total = 0.0
+        least = math.inf
+        cut = 0
         for i in range(mu.size):
             if mu[i] > cutoff:
                 total += math.sqrt(mu[i]) if alpha == 0.5 else mu[i] ** alpha
                 least = min(least, mu[i])
             else:
                 cut += 1
-        out[m, 0], out[m, 1], out[m, 2] = total, least if cut < mu.size else cutoff, cut
+        out[m, 0] = total
+        out[m, 1] = least if cut < mu.size else cutoff
+        out[m, 2] = cut

@@ -16,7 +16,10 @@ def finish(columns, place, rows, y, beta, r):
     β of the run is corrected as by `Candidates.refine`. Returns the rounding scale ‖y‖ + Σ‖X_l‖|β_l|, or zero
     if afterwards a penalised coefficient has the wrong sign or another column violates |⟨X_j, r⟩| ≤ λ.
     """
-    p, lam, order, sign, size = place.state[0], place.lam[0], place.order, place.sign, columns.y_norm
+    p = place.state[0]
+    lam = place.lam[0]
+    order, sign = place.order, place.sign
+    size = columns.y_norm
     short, extra = np.empty(p), np.empty(p)
     copy(y, r)
     for k in range(p):
@@ -50,14 +53,19 @@ def summary(coef, columns, lams, c, S, total):
     R² is (⟨β, c⟩ + λ‖β_{S̄}‖₁)/‖z‖², with the columns S̄ outside S; it is 0 if z is zero.
     """
     m, M = coef.shape
-    place, r2, p = np.full(c.size, -1), np.zeros(m), 0  # of each column in β; at first of each in `columns`
+    # of each column in β; at first of each in `columns`
+    place = np.full(c.size, -1)
+    r2 = np.zeros(m)
+    p = 0
     for l in range(M):
         for i in range(m):
             if coef[i, l] != 0:
                 place[columns[l]] = l
                 p += 1
                 break
-    features, beta, p = np.empty(p, np.intp), np.empty((m, p)), 0
+    features = np.empty(p, np.intp)
+    beta = np.empty((m, p))
+    p = 0
     for j in range(c.size):
         if place[j] >= 0:
             penalty = 0.0 if is_among(j, S, S.size) else 1.0

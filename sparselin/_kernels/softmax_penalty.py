@@ -38,7 +38,10 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
     Newton's method did not converge, or −1.
     """
     m = x.shape[1]
-    u, s, p, d = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    u = np.empty(m)
+    s = np.empty(m)
+    p = np.empty(m)
+    d = np.empty(m)
     for row in range(len(x)):
         r = np.argmax(x[row])
         _start(x[row], r, u)
@@ -126,10 +129,17 @@ def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> flo
         if j != r:
             D = 1 + P * s[j] + 2 * p[j]
             d[j] += slip / scale
-            u1, u2 = root * s[j], p[j] / root
-            g11, g12, g13 = g11 + u1 * u1 / D, g12 + u1 * u2 / D, g13 + u1 / D
-            g22, g23, g33 = g22 + u2 * u2 / D, g23 + u2 / D, g33 + 1 / D
-            b1, b2, b3 = b1 + u1 * d[j], b2 + u2 * d[j], b3 + d[j]
+            u1 = root * s[j]
+            u2 = p[j] / root
+            g11 = g11 + u1 * u1 / D
+            g12 = g12 + u1 * u2 / D
+            g13 = g13 + u1 / D
+            g22 = g22 + u2 * u2 / D
+            g23 = g23 + u2 / D
+            g33 = g33 + 1 / D
+            b1 = b1 + u1 * d[j]
+            b2 = b2 + u2 * d[j]
+            b3 = b3 + d[j]
     c1, c2, c3 = _solve(
         (1 + g11 - 2 * g12, g12 - 2 * g22, g13 - 2 * g23),
         (-2 * g11, 1 - 2 * g12, -2 * g13),

@@ -91,10 +91,12 @@ def incumbent(C, k, fixed, support, rounds):
     """
     used = np.zeros(len(C), np.bool_)
     for a in range(fixed):
-        support[a], used[a] = a, True
+        support[a] = a
+        used[a] = True
     for size in range(fixed, k):
         x = _best_addition(C, support, size, used, np.inf)[0] if size > 0 else _first(C)
-        support[size], used[x] = x, True
+        support[size] = x
+        used[x] = True
     value = least_eigenvalue(submatrix(C, support, k))
     rest = np.empty(k, np.int64)
     for _ in range(rounds if 1 < k < len(C) else 0):
@@ -117,7 +119,8 @@ def incumbent(C, k, fixed, support, rounds):
 @inner(**ONCE)
 def _first(C):
     """Return an index of the pair (x, y) for which λ_min of the 2 × 2 submatrix of C is least."""
-    best, least = 0, np.inf
+    best = 0
+    least = np.inf
     for i in range(len(C)):
         for j in range(i):
             half = 0.5 * (C[i, i] - C[j, j])
@@ -214,7 +217,8 @@ def _branches(W, m, left, order):
         other = _outside_definite(T, m, worse)
         if other < count:
             bad, count = worse, other
-    front, back = 0, count
+    front = 0
+    back = count
     for a in range(m):
         if bad[a]:
             order[front] = a
@@ -278,18 +282,23 @@ def search(C, k, fixed, value, gap, node_limit, support):
     number of nodes.
     """
     d = len(C)
-    W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
-    size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
+    W, index = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64)
+    order = np.empty((k - 1, d), np.int64)
+    size, branch = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
+    stop = np.zeros(k - 1, np.int64)
     for a in range(d):
         index[0, a] = a
     size[0] = d
     _shift(C, value - gap, W[0])
-    t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
+    # not the literal 0, for which the callees of t would be compiled once more
+    t = 0 * k
+    nodes = 0
     while t >= 0:
         nodes += 1
         if nodes > node_limit:
             return value, False, nodes
-        m, left = size[t], k - t
+        m = size[t]
+        left = k - t
         a, b = _violation(W[t], m, left, t < fixed)
         while a >= 0:
             found = _members(index, branch, t, a, b)

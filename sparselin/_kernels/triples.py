@@ -38,9 +38,14 @@ def triples(T, P, c, w, starts, need, out):
     Returns the number of the sets; `out` has only the first m of them. A set of three is left out if the
     bound is met by two of its columns: L_j ≤ NEAR·BOUND·(w_i + w_j).
     """
-    (i0, j0, l0), (rows, width) = starts, T.shape
-    a, squares, L, terms = np.empty(width), np.empty(width), np.empty(width), np.empty((4, 5))
-    worst, found = w[l0 : l0 + width].max(), 0
+    i0, j0, l0 = starts
+    rows, width = T.shape
+    a = np.empty(width)
+    squares = np.empty(width)
+    L = np.empty(width)
+    terms = np.empty((4, 5))
+    worst = w[l0 : l0 + width].max()
+    found = 0
     for i in range(i0, i0 + len(P)):
         g = P[i - i0]
         for l in range(width):
@@ -85,9 +90,13 @@ def triples(T, P, c, w, starts, need, out):
 @inner(**ONCE)
 def _fill(terms, i, j, g, c, w, need, worst):
     """Fill x_iᵀx_j, N/L_j, 2a_j/L_j, a_j²/L_j − N and −48W/L_j; return whether the pair (i, j) counts."""
-    a, height, N = c[j] - c[i] * g[j], 1 - g[j] * g[j], need - c[i] * c[i]
+    a = c[j] - c[i] * g[j]
+    height = 1 - g[j] * g[j]
+    N = need - c[i] * c[i]
     counts = (j > i or j == 0) and (i == 0 or height > NEAR * BOUND * (w[i] + w[j]))
-    terms[0], terms[1], terms[2] = g[j], N / height, 2 * a / height
+    terms[0] = g[j]
+    terms[1] = N / height
+    terms[2] = 2 * a / height
     terms[3] = a * a / height - N
     terms[4] = -BOUND * (w[i] + w[j] + worst) / height if counts else np.inf
     return counts

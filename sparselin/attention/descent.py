@@ -225,7 +225,8 @@ def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
     because then nothing is trained. If the units of X and y are changed, and λ stays the same multiple of
     this unit, the minimisers of F only change by factors. "softmax" is an exception.
     """
-    lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
+    lam_star = reduced.lam_star
+    longest = float(reduced.lengths.max(initial=0))
     if lam_star == 0:
         return 1.0
     if parametrization in ("linear", "l1"):
@@ -261,7 +262,8 @@ def train(
     q = float(reduced.lengths.max())
     p = reduced.lam_star / q
     omega, upsilon, sigma = _units(form, p / q)
-    X, y = np.ascontiguousarray(reduced.X, np.float64) / q, reduced.y.astype(np.float64) / p
+    X = np.ascontiguousarray(reduced.X, np.float64) / q
+    y = reduced.y.astype(np.float64) / p
     decay = {kernels.L1_NORMALIZED: 0.0, kernels.L2_NORMALIZED: 0.0, kernels.SOFTMAX: 1 / (size or p / q)}
     unit = decay.get(form, 1.0)
     penalties = np.minimum([share * unit * unit, share], _HUGE)
@@ -329,10 +331,12 @@ def _result(
     theta[qr.index] = qr.solve(qr.Qt @ residual)
     coef = weights * theta
     objective = (0.5 * reduced.residual_norm**2 + training.value).astype(problem.dtype)
-    m, (inner, intercept) = problem.n_features, problem.in_units_of_data(coef)
+    m = problem.n_features
+    inner, intercept = problem.in_units_of_data(coef)
     gap = _duality_gap(problem, qr, S, reduced.basis, coef, lam)
     status = ENDINGS.get(training.end, Status.COMPLETED)
-    fit, standardized = (w[:m], theta[:m], weights[:m], inner), problem.design.scale is not None
+    fit = (w[:m], theta[:m], weights[:m], inner)
+    standardized = problem.design.scale is not None
     return DescentResult(*fit, float(intercept), objective, gap, status, problem.names, standardized)
 
 

@@ -125,11 +125,13 @@ def sequential_attention(
     """
     check_choice(parametrization, "parametrization", FORMS)
     fixed = None if lam is None else check_level(lam, "lam")
-    max_iter, size = check_count(max_iter, "max_iter", 1), _SIZE if lam is None else None
+    max_iter = check_count(max_iter, "max_iter", 1)
+    size = _SIZE if lam is None else None
     generator = np.random.default_rng(rng)
 
     def pick_by_weight(selection: Selection) -> Pick | Status:
-        problem, S = selection.problem, np.array(selection.trail.support, np.intp)
+        problem = selection.problem
+        S = np.array(selection.trail.support, np.intp)
         entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status

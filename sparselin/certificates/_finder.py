@@ -54,7 +54,8 @@ class Finder:
             share = f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ"
             why = f"its |c| is λ*, but just below λ* it decreases at {share} with only {active}"
             raise _refutation(S, pick, f"{why} in the model, which is A(S)")
-        lam_star_squared, tau = fractions([lam_squared])[0], self._tau(S, T, lam_squared, c, b)
+        lam_star_squared = fractions([lam_squared])[0]
+        tau = self._tau(S, T, lam_squared, c, b)
         proof = StepCertificate(
             selected=S,
             pick=pick,
@@ -132,14 +133,16 @@ class Finder:
         """
         goal, r = self._project(S, self.y)
         start = times(self.Xt, r.entries())
-        tau, s = fmpq(0), [fmpq(0)] * self.d
+        tau = fmpq(0)
+        s = [fmpq(0)] * self.d
         while True:
             signs = {j: int(v.p) for j, v in enumerate(s) if abs(v) == 1}
             size = [sign * start[j] for j, sign in signs.items()]
             u, rate, Zu, farkas = self._direction(S, tuple(signs), tuple(signs.values()), size)
             beta = {j: sign * v for (j, sign), v in zip(signs.items(), u, strict=True) if v > 0}
             coef = fractions([*(goal + column(rate)).entries(), *beta.values()])
-            X_J, support = block(self.X, self.rows, (*S, *beta)), tuple(beta)
+            X_J = block(self.X, self.rows, (*S, *beta))
+            support = tuple(beta)
             c = times(self.Xt, (r - column(Zu)).entries())
             waits = [((1 if v > 0 else -1) - s_j) / v for s_j, v in zip(s, c, strict=True) if v != 0]
             time = fractions([tau])[0] * self.numbers.coef_unit * self.numbers.x_unit**2
@@ -148,7 +151,8 @@ class Finder:
             if not waits:
                 return
             step = min(waits)
-            tau, s = tau + step, [s_j + step * v for s_j, v in zip(s, c, strict=True)]
+            tau = tau + step
+            s = [s_j + step * v for s_j, v in zip(s, c, strict=True)]
 
     def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
         """Project the last column of S off the other columns of S.
@@ -319,7 +323,8 @@ def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
     not in the span of Z_P. The method terminates in exact arithmetic: after each pass the objective is
     minimal on P and smaller than before, and there are finitely many P.
     """
-    u, P = [fmpq(0)] * len(c), list[int]()
+    u = [fmpq(0)] * len(c)
+    P = list[int]()
     while True:
         violated = [i for i, Hu_i in enumerate(times(H, u)) if Hu_i < c[i]]
         if not violated:
@@ -361,13 +366,16 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
     The mean of the solutions found; and, for each i ∈ E outside its support, a pair (i, g) that proves v_i =
     0 in every solution.
     """
-    m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
+    m = len(c)
+    E = [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
     if len(E) == len(P):
         return u, []
     B = _independent_columns(H, P + [i for i in E if i not in P])
-    rows, right = block(H, B, E), [c[i] for i in B]
+    rows = block(H, B, E)
+    right = [c[i] for i in B]
     basis = [E.index(i) for i in B]
-    solutions, duals = [u], []
+    solutions = [u]
+    duals = []
     for place, i in enumerate(E):
         if any(v[i] > 0 for v in solutions):
             continue

@@ -106,7 +106,8 @@ class Rounded:
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
         p, q = (int(np.frexp(np.abs(v).max())[1]) for v in (X, y))
-        self.X, self.y = np.ldexp(X, -p), _Ball(np.ldexp(y, -q), np.zeros(len(y)))
+        self.X = np.ldexp(X, -p)
+        self.y = _Ball(np.ldexp(y, -q), np.zeros(len(y)))
         self.squares = self.square_lengths() if normalized else _ones(X.shape[1])
         self.stated = np.asarray(X.any(axis=0) | (not normalized))
         self.x_unit = Fraction(2) ** -p

@@ -181,12 +181,19 @@ def _check(given: Any, num: Exact) -> bool:
 
     Raises ValueError with the first condition that is not met.
     """
-    S, tau, c = list(given.forced), Fraction(0), num.vector([0] * given.shape[1])
-    s, off = c, [j for j in range(len(c)) if j not in S]
+    S = list(given.forced)
+    tau = Fraction(0)
+    c = num.vector([0] * given.shape[1])
+    s = c
+    off = [j for j in range(len(c)) if j not in S]
     for k, saddle in enumerate(given.saddles):
-        before, beta, J, name = c, num.vector(saddle.coef), [*S, *saddle.support], f"saddle {k}: "
+        before = c
+        beta = num.vector(saddle.coef)
+        J = [*S, *saddle.support]
+        name = f"saddle {k}: "
         _require(saddle.tau > tau if k else saddle.tau == 0, name + "the times must increase from 0")
-        s, tau = s + (saddle.tau - tau) * c, saddle.tau
+        s = s + (saddle.tau - tau) * c
+        tau = saddle.tau
         c = num.product(num.X.T, num.y - num.product(num.X[:, J], beta * num.coef_unit))
         c = c / num.coef_unit / num.x_unit**2
         _require(all(abs(s[j]) <= 1 for j in off), name + "some |s_j| is above 1 when it begins")
@@ -216,14 +223,18 @@ def certify_flow(X: FloatArray, y: FloatArray, S: Indices, path: FlowPath) -> Fl
     from sparselin.certificates._finder import Finder
 
     _require(not path.restarted, "a restarted flow has no certificate. Certify the path of `omp` instead")
-    supports, saddles, J, at_rest = [(), *path.supports], list[FlowSaddle](), path.features, False
+    supports = [(), *path.supports]
+    saddles = list[FlowSaddle]()
+    J = path.features
+    at_rest = False
     # In rationals the numbers of an event are about 2(|S| + |support|) times as long as the data.
     words = X.shape[1] * (len(X) + 2 * sum(len(S) + len(J) for J in supports))
     stages = Finder(Exact(X, y, False)).flow(S) if words <= 2**20 else _in_balls(X, y, S, supports)
     for k, (*fields, tau, s, unique, at_rest) in zip(range(len(supports)), stages, strict=False):  # noqa: B007
         saddles.append(FlowSaddle(*fields))
         if k > 0:
-            m, error = k - 1, path.s_error[:k]
+            m = k - 1
+            error = path.s_error[:k]
             close = abs(path.tau[m] - tau) <= (error.max() + EPS**0.5) * tau
             close = close and (np.abs(path.s[m, J] - s[J]) <= error[m] + EPS).all()
             same = (fields[0], unique) == (path.supports[m], path.unique[m])
@@ -255,11 +266,15 @@ def _follow(X: FloatArray, y: FloatArray, S: Indices, supports: list[Indices], b
             raise (ValueError if x < 0 else ArithmeticError)(f"saddle {k}: {statement}")
 
     arb, arb_mat = BALLS
-    (n, d), used, m, k = X.shape, sorted({*S, *itertools.chain(*supports)}), len(supports), 0
+    n, d = X.shape
+    used = sorted({*S, *itertools.chain(*supports)})
+    m = len(supports)
+    k = 0
     at_rest = len(S) + len(supports[-1]) in (n, int(X.any(axis=0).sum()))
     with precision(bits):
         X_U, beta = arb_mat(n, len(used), X[:, used].ravel().tolist()), arb_mat(len(used), m)
-        G, b = X_U.transpose() * X_U, X_U.transpose() * arb_mat(n, 1, y.tolist())
+        G = X_U.transpose() * X_U
+        b = X_U.transpose() * arb_mat(n, 1, y.tolist())
         for k, J in enumerate(supports):
             at = [used.index(j) for j in (*S, *J)]
             block = arb_mat(len(at), len(at), [G[p, q] for p in at for q in at])
@@ -267,7 +282,9 @@ def _follow(X: FloatArray, y: FloatArray, S: Indices, supports: list[Indices], b
             for p, value in zip(at, values, strict=True):
                 beta[p, k] = value
         C = arb_mat(d, n, X.T.ravel().tolist()) * (arb_mat(n, m, np.repeat(y, m).tolist()) - X_U * beta)
-        s, taus, states = [arb(0)] * d, [arb(0)], [np.zeros(d)]
+        s = [arb(0)] * d
+        taus = [arb(0)]
+        states = [np.zeros(d)]
         for k, (old, J) in enumerate(itertools.pairwise(supports), 1):
             _require(len({*J} - {*old}) == 1, f"saddle {k}: balls prove events at which one feature arrives")
             (a,) = {*J} - {*old}

@@ -38,7 +38,8 @@ class IntegerColumns:
         self.exponents: IndexArray = np.where(zero.all(axis=0), 0, least).astype(np.intp)
         shift = np.where(zero, 0, exponent - self.exponents)
         lengths = (shift + np.frexp(whole.astype(np.float64))[1]).max(axis=0)
-        self.shape, self.bits = X.shape, min(24, (53 - max(X.shape).bit_length()) // 2)
+        self.shape = X.shape
+        self.bits = min(24, (53 - max(X.shape).bit_length()) // 2)
         sign = np.sign(mantissa).astype(np.float32)
         self._digits: list[tuple[IndexArray, NDArray[np.float32]]] = []
         for low in range(0, int(lengths.max()), self.bits):
@@ -97,7 +98,9 @@ def solve_semidefinite(A: Matrix, b: list[int]) -> tuple[list[int], int] | None:
     Returns integers z and t > 0 with x = z/t, where x is zero at dependent columns. Returns None if A is not
     positive semidefinite, or if there is no solution.
     """
-    rows, size, divisor = [[*row, value] for row, value in zip(A, b, strict=True)], len(A), 1
+    rows = [[*row, value] for row, value in zip(A, b, strict=True)]
+    size = len(A)
+    divisor = 1
     dependent = []
     for p in range(size):
         pivot = rows[p][p]

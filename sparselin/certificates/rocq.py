@@ -72,7 +72,9 @@ Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (eref
 
 def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
     """Return the goal of the file, on one line: the proposition that these picks are right for X and y."""
-    (n, d), e, f = X.shape, _exponent(X), _exponent(y)
+    n, d = X.shape
+    e = _exponent(X)
+    f = _exponent(y)
     return (
         f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
         f"{_naturals(forced)} {_naturals(picks)}"
@@ -180,12 +182,14 @@ def _hexadecimal(value: int) -> str:
 
 def _sequence(values: Iterable[int | str], indent: str) -> str:
     """Write a sequence as [:: a; b; …], in lines of at most 110 characters if the numbers allow it."""
-    lines, line = [], indent + "[::"
+    lines = []
+    line = indent + "[::"
     for place, value in enumerate(values):
         word = ("; " if place else " ") + str(value)
         if len(line) + len(word) > _WIDTH:
             lines.append(line + word[0])
-            line, word = indent + "   ", word[1:] if place else word
+            line = indent + "   "
+            word = word[1:] if place else word
         line += word
     return "\n".join([*lines, line + "]"])
 

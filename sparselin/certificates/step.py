@@ -247,7 +247,9 @@ class NonnegativeStep(PickProof):
 
 def _nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
     """Check the statements of a `NonnegativeStep`; yield a sentence for each one that fails."""
-    S, signed, lam_squared = list(step.selected), step.coef[n_forced:], step.lam_star_squared * num.lam_unit
+    S = list(step.selected)
+    signed = step.coef[n_forced:]
+    lam_squared = step.lam_star_squared * num.lam_unit
     coef = num.vector([value * num.coef_unit for value in step.coef])
     c = num.product(num.X.T, num.y - num.product(num.X[:, S], coef))
     J = np.flatnonzero(num.stated)
@@ -260,7 +262,8 @@ def _nonnegative_refutations(step: NonnegativeStep, num: Arithmetic, n_forced: i
         yield "`coef` has a negative coefficient"
     if not num.is_nonpositive(c[S[n_forced:]]).all():
         yield "`coef` is not optimal: the residual is positively correlated with a selected feature"
-    excess, T = c * c - scale, list(step.tied)
+    excess = c * c - scale
+    T = list(step.tied)
     if not (num.is_negative(num.vector([0]) - c[T]).all() and is_zero(num, excess[T])):
         yield "`lam_star_squared` is not attained by the tied features, or rounding leaves it undecided"
     others = [j for j in J.tolist() if j not in (*T, *S)]
@@ -301,7 +304,9 @@ class OlsStep(PickProof):
 
 def _ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
     """Check the statements of an `OlsStep`; yield a sentence for each one that fails."""
-    S, T, spanned = list(step.selected), list(step.tied), list(step.spanned)
+    S = list(step.selected)
+    T = list(step.tied)
+    spanned = list(step.spanned)
     q = num.vector([step.decrease * (num.coef_unit * num.x_unit) ** 2])
     coef = num.vector([value * num.coef_unit for value in step.coef])
     c = num.product(num.X.T, num.y - num.product(num.X[:, S], coef))
@@ -310,7 +315,8 @@ def _ols_refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
     nonzero = np.flatnonzero(num.X.any(axis=0))
     for t, (a, square) in enumerate(zip(step.basis, step.squares, strict=True)):
         u = num.product(num.X[:, S[: t + 1]], num.vector([*(-v for v in a), 1]))
-        b, size = num.product(num.X.T, u), square * num.x_unit**2
+        b = num.product(num.X.T, u)
+        size = square * num.x_unit**2
         if not num.is_known(b[nonzero], num.vector([size]) * lengths[nonzero]):
             yield "`basis` is too large to know inner products with it in float64; use exact=True"
         if not (is_zero(num, b[S[:t]]) and is_zero(num, b[[S[t]]] - num.vector([size]))):

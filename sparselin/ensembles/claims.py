@@ -221,7 +221,8 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
             place = 0
             while left > 0 and (candidate := candidates(best, place)) is not None:
                 if candidate.X.size and not _same(candidate, best) and fails(candidate):
-                    best, changed = candidate, True
+                    best = candidate
+                    changed = True
                 else:
                     place += 1
     return best

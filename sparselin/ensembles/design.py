@@ -100,7 +100,8 @@ def _tying(X: FloatArray, rng: Generator) -> Design:
     S = rng.choice(d, min(int(rng.integers(2, 5)), d), replace=False)
     signs = rng.choice(np.array([-1.0, 1.0]), len(S))
     coef[S] = signs
-    y, noise = X[:, S] @ signs, np.zeros(n)
+    y = X[:, S] @ signs
+    noise = np.zeros(n)
     if not y.any():
         y[0] = noise[0] = 1
     return Design(X, y, coef, noise)
@@ -124,7 +125,8 @@ def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: Generator) -> Desi
     """Draw y = Xβ + noise with ‖Xβ‖ = snr·‖noise‖; β has the values `beta` on random nonzero columns."""
     J = np.flatnonzero(X.any(axis=0))
     S = J[rng.choice(len(J), min(len(beta), len(J)), replace=False)] if len(J) else J
-    signal, noise = X[:, S] @ beta[: len(S)], rng.standard_normal(len(X))
+    signal = X[:, S] @ beta[: len(S)]
+    noise = rng.standard_normal(len(X))
     noise *= np.linalg.norm(signal) / (snr * np.linalg.norm(noise))
     coef = np.zeros(X.shape[1])
     coef[S] = beta[: len(S)]

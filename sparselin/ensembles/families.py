@@ -176,7 +176,9 @@ def duplicated(
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
     15
     """
-    n, d, rng = check_count(n, "n", 1), check_count(d, "d", 1), np.random.default_rng(rng)
+    n = check_count(n, "n", 1)
+    d = check_count(d, "d", 1)
+    rng = np.random.default_rng(rng)
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
     # β is nonzero only on originals, not on copies; but if y is a function of X, it must see all columns

@@ -97,7 +97,8 @@ class RoutesToSplitter:
 
         params : metadata for the splitter, for all rows that the caller passed.
         """
-        cv, metadata = check_cv(self.cv, data.y, classifier=stratified), params
+        cv = check_cv(self.cv, data.y, classifier=stratified)
+        metadata = params
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
             metadata = routed.splitter.split
@@ -193,7 +194,8 @@ def check_columns(estimator: Any, X: Any, fit: bool = False) -> None:
         estimator._names = frame_names(X)
     if fit or any(isinstance(label, str) for label in labels):
         return
-    then, now = getattr(estimator, "_names", None), frame_names(X)
+    then = getattr(estimator, "_names", None)
+    now = frame_names(X)
     check_order(X, then)
     if then is not None and now is not None and now != then:
         raise ValueError(
@@ -278,7 +280,9 @@ class Observations:
         later, when it measures the columns. The checks of scikit-learn take longer than a small fit. They are
         skipped for arrays of floats, if y is finite and there are no weights.
         """
-        data, weight, simple = X, sample_weight, not by_rows and checks.keys() <= {"multi_output"}
+        data = X
+        weight = sample_weight
+        simple = not by_rows and checks.keys() <= {"multi_output"}
         if weight is None and simple and _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)

@@ -54,7 +54,9 @@ def criterion(
     including the intercept, or at least as many parameters as there are distinct rows of X. Therefore the
     criterion of such a model is +∞.
     """
-    n, q, forced = len(task.y), task.outputs, len(task.forced)
+    n = len(task.y)
+    q = task.outputs
+    forced = len(task.forced)
     norms = np.array([model.residual for model in models])
     rank = np.array([model.rank for model in models])
     if variance is None and task.loss == "squared":
@@ -73,7 +75,8 @@ def criterion(
         fit = norms**2 * (n / task.total if variance is None else 1 / variance)
     scores = fit + (2.0 if name == "aic" else math.log(n)) * rank * q
     if name == "ebic":
-        p, u = task.units - forced, np.arange(len(models))
+        p = task.units - forced
+        u = np.arange(len(models))
         scores += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
     return np.asarray(scores)
 

@@ -156,7 +156,8 @@ def until(
 
     r is the residual, and r_0 the residual without features. With tol=None no tolerance ends the path.
     """
-    problem, forced = task.problem(), task.forced
+    problem = task.problem()
+    forced = task.forced
     if tol is None:
         return along(method, problem, forced, k, watch, **options)
 
@@ -233,12 +234,14 @@ def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
 
 def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of gradient OMP. The path ends before a model would have infinite coefficients."""
-    f, options = len(task.forced), {"loss": task.loss, **task.options(tol)}
+    f = len(task.forced)
+    options = {"loss": task.loss, **task.options(tol)}
     method: Any = sl.generalized_omp
     if task.groups is None:
         models = partial(_models_of_loss, f, ranks_of(task.problem(), task.forced)[-1])
     else:
-        method, models = generalized_group_omp, partial(_models_of_groups, task)
+        method = generalized_group_omp
+        models = partial(_models_of_groups, task)
     found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
     if len(found.result) < f:
         units = "features" if task.groups is None else "groups"
@@ -291,7 +294,8 @@ def corrected_errors(task: Task, models: list[LinearFit]) -> FloatArray:
         for i, model in reversed(list(enumerate(models))):
             S = model.features
             if last is None or not np.array_equal(S, last[: len(S)]):
-                last, path = S, refit(problem, S)
+                last = S
+                path = refit(problem, S)
                 found = sl.leave_one_out(task.X, y, path, sample_weight=task.weight).corrected
             errors[i] += found[len(S)] / task.outputs
     return errors
@@ -304,9 +308,13 @@ class Sets:
     """
 
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
-        self.task, self.problem, self.watch, self.status = task, task.problem(), watch, Status.COMPLETED
+        self.task = task
+        self.problem = task.problem()
+        self.watch = watch
+        self.status = Status.COMPLETED
         start = refit(self.problem, task.columns(task.forced))
-        self.first, self.floor = len(task.forced), _level(self.problem, start, tol)
+        self.first = len(task.forced)
+        self.floor = _level(self.problem, start, tol)
         self.results: list[Any] = []
         self.models = _models_of(start, self.problem, len(start))
 
@@ -379,7 +387,8 @@ def widen(result: Any, kept: IndexArray, d: int, names: Names, classes: Any = No
 
 def check_loss(selector: Any, y: Any) -> None:
     """Raise ValueError if `loss` is unknown, or if parameters or labels need another loss."""
-    loss, known = selector.loss, ["squared", *LOSSES]
+    loss = selector.loss
+    known = ["squared", *LOSSES]
     if not isinstance(loss, str) or loss not in known:
         raise ValueError(f"loss must be one of {known}; got {loss!r}")
     if loss != "squared" and selector.noise_variance is not None:
@@ -472,7 +481,8 @@ def check_rank_in_folds(task: Task, splits: Sequence[Split], k: int, given: int 
     given : the `max_features` of the user, at least k, or None.
     """
     rows, number = min((len(train), i + 1) for i, (train, _) in enumerate(splits))
-    most, forced = rows - int(task.intercept), len(task.forced)
+    most = rows - int(task.intercept)
+    forced = len(task.forced)
     if k <= most:
         return
     fold = f"fold {number} of {len(splits)} has only {rows} training rows"

@@ -149,7 +149,8 @@ class PathSelector(  # type: ignore[misc]
         low, high = int(self.sizes_[0]), int(self.sizes_[-1])
         k = validation.check_count(k, "k", low, high)
         other = copy.copy(self)
-        other.n_features_to_select, other.tol = k, None
+        other.n_features_to_select = k
+        other.tol = None
         other.__dict__.update(other._model_attributes(self._models[k - low], k))
         return other
 
@@ -160,7 +161,8 @@ class PathSelector(  # type: ignore[misc]
         It is None if `path_` has a result for each k, and k_ is the number of the forced features.
         """
         check_is_fitted(self)
-        path, position = self.path_, self.k_ - int(self.sizes_[0])
+        path = self.path_
+        position = self.k_ - int(self.sizes_[0])
         return (None, *path)[position] if isinstance(path, tuple) else path
 
     def predict(self, X: Any) -> Any:
@@ -192,7 +194,8 @@ class PathSelector(  # type: ignore[misc]
     def _linear_predictor(self, X: Any) -> FloatArray:
         """Return the linear predictor of the model, (n,) or (n, q), for X (n, d)."""
         check_is_fitted(self)
-        X, S = self._check_rows(X), self.selected_
+        X = self._check_rows(X)
+        S = self.selected_
         return np.asarray(X[:, S] @ self.coef_.T[S] + self.intercept_)
 
     def _check_rows(self, X: Any) -> Any:
@@ -205,9 +208,11 @@ class PathSelector(  # type: ignore[misc]
         tags.target_tags.multi_output = self._several
         tags.target_tags.positive_only = self.loss == "poisson"
         if self.loss == "logistic":
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
         else:
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
         return tags
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
@@ -247,7 +252,8 @@ class PathSelector(  # type: ignore[misc]
         if len(kept) == 0:
             raise ValueError(f"exclude must leave a column to select; it has all {d} columns")
         X = X[:, kept] if len(out) else X
-        first, groups, self.groups_ = np.searchsorted(kept, first), None, None
+        first = np.searchsorted(kept, first)
+        groups, self.groups_ = None, None
         if self.groups is not None:
             self.groups_, groups = _paths.number_groups(self.groups, columns, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
@@ -272,9 +278,12 @@ class PathSelector(  # type: ignore[misc]
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
         """Return the number of units that the parameters request, and the folds if they are needed."""
         given: Any = self.n_features_to_select
-        f, p = len(task.forced), task.units
+        f = len(task.forced)
+        p = task.units
         tol = None if self.tol is None else validation.check_level(self.tol, "tol")
-        rule, folds, k = None, [], p
+        rule = None
+        folds = []
+        k = p
         if isinstance(given, str):
             rules = ("auto", *CRITERIA, LEAVE_ONE_OUT, *CROSS_VALIDATED)
             if given not in rules:
@@ -329,7 +338,8 @@ class PathSelector(  # type: ignore[misc]
         if request.rule in CROSS_VALIDATED:
             bare = type(self)(**self.get_params(deep=False))
             found = _cross_validate(bare, task, folds, f + len(models) - 1)
-            self.cross_validation_, self.scores_ = found, found.error
+            self.cross_validation_ = found
+            self.scores_ = found.error
             return (found.best if request.rule == "cv" else found.chosen) - f
         if request.rule == LEAVE_ONE_OUT:
             self.scores_ = _paths.corrected_errors(task, models)
@@ -356,7 +366,8 @@ class PathSelector(  # type: ignore[misc]
 
     def _warn(self, task: Task, request: SizeRequest, found: ModelPath, position: int) -> None:
         """Warn if the path is too short, y is fitted exactly, or the longest path was chosen."""
-        k, of = int(self.sizes_[position]), type(self).__name__
+        k = int(self.sizes_[position])
+        of = type(self).__name__
         units = "features" if task.groups is None else "groups"
         messages = []
         if request.rule is None:

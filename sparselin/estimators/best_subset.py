@@ -118,7 +118,8 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
         """
         data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         data = dataclasses.replace(data, standardize=bool(self.standardize))
-        parts, k = (0 if data.outputs == 1 else data.outputs), self.n_nonzero_coefs
+        parts = 0 if data.outputs == 1 else data.outputs
+        k = self.n_nonzero_coefs
         task = FitTask.of_fit(self, X, y, weights_of_all(sample_weight), parts)
         labels = frame_labels(X)
         if k is None:
@@ -182,7 +183,8 @@ class BestSubsetSelector(PathSelector):
     time_limit: float | None = None
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-        steps, units = Sets(task, tol, watch), "features" if task.groups is None else "groups"
+        steps = Sets(task, tol, watch)
+        units = "features" if task.groups is None else "groups"
 
         def best(t: int) -> BestSubset:
             found = sl.best_subset(

@@ -92,7 +92,9 @@ def cross_validate(
     k = selector.set_params(n_features_to_select=rule, cv=splits)._request(task, {})[0].most
     for number, split in enumerate(splits):
         check_fold(task, split[0], split[1], f"fold {number + 1} of {len(splits)}")
-    selector.cv, task = None, dataclasses.replace(task, X=None)  # neither is needed in the folds
+    # neither is needed in the folds
+    selector.cv = None
+    task = dataclasses.replace(task, X=None)
     jobs = (delayed(_fold)(head, selector, X, y, task, split, k) for split in splits)
     folds = []
     for fold in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
@@ -112,7 +114,9 @@ def _fold(head: Pipeline, selector: PathSelector, X: Any, y: Any, task: Task, sp
 
     task : the validated y and weights of all rows.
     """
-    head, selector, weight = clone(head), clone(selector), task.weight
+    head = clone(head)
+    selector = clone(selector)
+    weight = task.weight
     (A, B), (b, _) = ([_safe_indexing(data, rows) for rows in split] for data in (X, y))
     w, v = (None if weight is None else weight[rows] for rows in split)
     inner, kept = selector._check_data(_fit_steps(head, A, b), b, w)

@@ -268,7 +268,8 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         task = FitTask.of_fit(self, data.X, data.y, data.weight, self.max_iter)
         variance = self.noise_variance
         self.noise_variance_ = _noise_variance(self, data) if variance is None else variance
-        n, path = len(data.y), _alpha_path(self, data, 0.0, task)
+        n = len(data.y)
+        path = _alpha_path(self, data, 0.0, task)
         with np.errstate(divide="ignore", invalid="ignore"):  # σ = 0: y is constant
             self.criterion_ = (
                 n * (np.log(2 * np.pi * self.noise_variance_) - data.mean_log_weight)
@@ -276,7 +277,9 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
                 + (2 if self.criterion == "aic" else math.log(n)) * np.count_nonzero(path.coef, axis=1)
             )
         best = int(np.argmin(self.criterion_))
-        self.alphas_, self.alpha_, self.n_iter_ = path.alphas, path.alphas[best], len(path.alphas) - 1
+        self.alphas_ = path.alphas
+        self.alpha_ = path.alphas[best]
+        self.n_iter_ = len(path.alphas) - 1
         coef = dense(path.coef[[best]], path.features, data.X.shape[1])
         _common.set_model(self, data, coef, path.intercept[[best]])
         task.end({})
@@ -329,17 +332,23 @@ def _noise_variance(estimator: Any, data: Observations) -> float:
 
 def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask) -> AlphaPath:
     """Return the path down to α, with at most max_iter segments. If it reaches α, its last knot is α."""
-    most, size, positive = estimator.max_iter, data.total, estimator.positive
+    most = estimator.max_iter
+    size = data.total
+    positive = estimator.positive
     with task.steps("segment", most, partial(_attributes, estimator, size)) as callback:
         path = lasso_path(
             data.problem(), max_steps=max(most, 1), lam_min=alpha * size, positive=positive, callback=callback
         )
-    m, status, knots = len(path), path.status, path.knots.astype(np.float64)
+    m = len(path)
+    status = path.status
+    knots = path.knots.astype(np.float64)
     if most == 0 and m > 1:
-        m, status = 1, Status.MAX_STEPS
+        m = 1
+        status = Status.MAX_STEPS
     same = alpha * size * (1 + _SAME * eps_of(path.knots.dtype))
     if status is not Status.STOPPED and m > 1 and knots[m - 2] <= same:
-        m, status = m - 1, Status.COMPLETED
+        m = m - 1
+        status = Status.COMPLETED
     alphas = (knots[:m] / size).astype(path.knots.dtype)
     if status is Status.COMPLETED:
         alphas[-1] = alpha

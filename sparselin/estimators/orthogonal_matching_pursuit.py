@@ -90,7 +90,8 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
                 max(int(0.1 * d), 1) if self.n_nonzero_coefs is None else self.n_nonzero_coefs
             )
         else:
-            k, self.n_nonzero_coefs_ = min(n, d), None
+            k = min(n, d)
+            self.n_nonzero_coefs_ = None
         _check_count(k, d, "n_nonzero_coefs")
         task = FitTask.of_fit(self, data.X, data.y, data.weight, k if data.y.ndim == 1 else data.outputs)
         _set(self, data, _fit_targets(self, data, k, self.tol, task))
@@ -196,7 +197,9 @@ def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
 
 def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
     """Select features for each target: k features, or features until the residual has ‖r‖² ≤ tol."""
-    X, d, N = data.X, data.X.shape[1], data.outputs
+    X = data.X
+    d = data.X.shape[1]
+    N = data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
     if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX is faster
@@ -212,7 +215,9 @@ def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, 
 
 def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
     """Run `batch_omp` on all targets. An intercept is a column of ones that is selected first."""
-    X, weight, d, ones = data.X, data.weight, data.X.shape[1], int(data.intercept)
+    X, weight = data.X, data.weight
+    d = data.X.shape[1]
+    ones = int(data.intercept)
     root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight).astype(X.dtype)[:, None]
     D = np.hstack([X if weight is None else X * root, root[:, :ones]])
     batch = batch_omp(D, data.y * root, k + ones, residual=level, forced=range(d, d + ones))
@@ -225,11 +230,14 @@ def _score_fold(
     estimator: Any, data: Observations, fold: Split, k: int, task: FitTask, i: int
 ) -> tuple[FloatArray, Status]:
     """Return the mean squared errors on the test rows with 1, 2, … features, and the status of the path."""
-    subtask, attributes = task.subtask("fold", k, i), partial(_common.model_attributes, estimator)
+    subtask = task.subtask("fold", k, i)
+    attributes = partial(_common.model_attributes, estimator)
     with subtask.steps("pick", k, attributes) as callback:
         path = omp(data.rows(fold[0]).problem(), k, callback=callback)
     subtask.end(partial(attributes, path))
-    X, S, test = data.X, path.support, fold[1]
+    X = data.X
+    S = path.support
+    test = fold[1]
     residuals = data.y[test, None] - path.intercept_path
     residuals[:, 1:] -= (
         X[np.ix_(test, S)] if isinstance(X, np.ndarray) else X[test][:, S]

@@ -61,7 +61,8 @@ class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel)
 
     def _longest(self, data: Observations) -> int:
         """Return the number of features of the path."""
-        given, d = self.n_nonzero_coefs, int(data.X.shape[1])
+        given = self.n_nonzero_coefs
+        d = int(data.X.shape[1])
         if given is None:
             return max(d // 10, 1)
         if given != "loo":

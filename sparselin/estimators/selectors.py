@@ -202,7 +202,8 @@ class LassoSelector(PathSelector):
     standardize: bool = False
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-        steps, f = Sets(task, tol, watch), len(task.forced)
+        steps = Sets(task, tol, watch)
+        f = len(task.forced)
         lasso = path_beyond(steps.problem, k - f, task.forced.tolist())
         most = min(k, f + max(len(active) for active in lasso.active))
         orders = [[*task.forced, *last_within(lasso, t)[0]] for t in range(most - f + 1)]

@@ -78,7 +78,9 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
         if more:
             raise TypeError(f"no {', '.join(more)}: k gives the terms; no constraints tie equations together")
         super().__init__(normalize_columns=normalize_columns, unbias=False)
-        self.k, self.options, self.verbose = k, options, verbose
+        self.k = k
+        self.options = options
+        self.verbose = verbose
 
     def fit(self, x_: Any, y: Any, sample_weight: Any = None, **reduce_kws: Any) -> Any:
         """Select terms for x_ (n, d) and y (n,) or (n, q), with `sample_weight` (n,), and return self."""
@@ -90,7 +92,10 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
         return self
 
     def _reduce(self, x: Any, y: Any) -> None:
-        self.targets_, self.initial_guess, d, q = np.array(y, order="F"), None, x.shape[1], y.shape[1]
+        self.targets_ = np.array(y, order="F")
+        self.initial_guess = None
+        d = x.shape[1]
+        q = y.shape[1]
         sizes = self.k if np.ndim(self.k) else [self.k] * q
         if len(sizes) != q:
             raise ValueError(f"k must be an integer, or one for each of the {q} equations; got {self.k}")
@@ -204,7 +209,9 @@ def choose_terms(model: Any, x: Any, t: Any, **data: Any) -> Any:
     """
     if not isinstance(x, list) or len(x) < 2:
         raise ValueError("x must be a list of at least two trajectories, because each is held out once")
-    data, parts, folds = data | {"x": x, "t": t}, [], []
+    data = data | {"x": x, "t": t}
+    parts = []
+    folds = []
     for j in range(len(x)):
         model.fit(**{name: [v[j]] if isinstance(v, list) else v for name, v in data.items()})
         parts.append((model.optimizer.Theta_, model.optimizer.targets_))

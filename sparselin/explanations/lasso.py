@@ -24,13 +24,18 @@ def explain_on_path(problem: Problem, path: CoefficientPath, j: int) -> Explanat
     """
     if isinstance(path, FlowPath):
         kind, symbol = "flow", "τ"
-        supports, edges, points = path.supports, [*path.tau.tolist(), path.end], np.array([0.0, *path.tau])
+        supports = path.supports
+        edges = [*path.tau.tolist(), path.end]
+        points = np.array([0.0, *path.tau])
     else:
         kind, symbol = "LASSO", "λ"
-        supports, edges, points = path.active[: len(path) - 1], path.knots.tolist(), path.knots
+        supports = path.active[: len(path) - 1]
+        edges = path.knots.tolist()
+        points = path.knots
     c, error = _correlations(problem, path, symbol, points, j)
     intervals, step = _intervals([j in support for support in supports], edges)
-    beta, forced = _coefficients(path, j), path.forced.tolist()
+    beta = _coefficients(path, j)
+    forced = path.forced.tolist()
     nonzero = path.features[path.coef_path[step - 1] != 0]
     given = nonzero[nonzero != j]
     at = standing(problem, given, j)
@@ -69,13 +74,16 @@ def _correlations(
     at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT conditions. The
     rounding of this computation changes R² by about as much as the change of ‖r‖² does.
     """
-    J, scale, ones = path.features, problem.design.scale, problem.design.ones
+    J = path.features
+    scale, ones = problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
     intercept = path.intercept_path if isinstance(path, FlowPath) else path.intercept
     coef = path.coef_path.astype(np.float64) / (1.0 if scale is None else scale[J].astype(np.float64))
-    columns, x = problem.columns(J).astype(np.float64), problem.columns([j])[:, 0].astype(np.float64)
+    columns = problem.columns(J).astype(np.float64)
+    x = problem.columns([j])[:, 0].astype(np.float64)
     y = problem.y.astype(np.float64)
-    sizes, total = np.abs(coef) @ problem.column_norms[J], y
+    sizes = np.abs(coef) @ problem.column_norms[J]
+    total = y
     if ones is not None:
         ones = ones.astype(np.float64)
         sizes = sizes + np.abs(intercept) * math.sqrt(ones @ ones)
@@ -85,14 +93,17 @@ def _correlations(
         r = y - coef[here] @ columns.T
         if ones is not None:
             r -= np.multiply.outer(intercept[here].astype(np.float64), ones)
-        c[here], squares[here] = r @ x, np.einsum("ij,ij->i", r, r)
+        c[here] = r @ x
+        squares[here] = np.einsum("ij,ij->i", r, r)
     sizes = sizes + problem.y_norm
-    unit, square = coarse * problem.rounding(), float(total @ total)
+    unit = coarse * problem.rounding()
+    square = float(total @ total)
     off = np.abs(square * (1 - path.r2.astype(np.float64)) - squares) * (square > 0)
     wrong = np.flatnonzero(~(off <= 4 * unit * sizes**2))
     if len(wrong):
         i = int(wrong[0])
-        theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
+        theirs = float(path.r2[i])
+        ours = 1 - float(squares[i]) / square
         both = f"its R² is {theirs:.6g}, that of the data is {ours:.6g}"
         raise words.other_data_error(f"at {symbol} = {float(values[i]):.6g} {both}")
     return c, unit * float(problem.column_norms[j]) * sizes
@@ -129,7 +140,8 @@ def _describe_entry(
     if again:
         spans = [f"{a:.4g} to {b:.4g}" if math.isfinite(b) else f"{a:.4g} on" for a, b in again]
         text += f"; it is nonzero again from {symbol} = {join_words(spans)}"
-    stays, value = intervals[-1][1] == end, f"its coefficient is {last:.4g}"
+    stays = intervals[-1][1] == end
+    value = f"its coefficient is {last:.4g}"
     if flow:
         text += f" and left at τ = {end:.4g}" if stays and last == 0 else ""
         return f"{text}; at the end of the path {value}."
@@ -198,7 +210,8 @@ def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: F
     the path goes to λ = 0, then c = 0 (or c ≤ 0) at the end of the path. So on the last segment c/λ and |c|/λ
     are largest at the first knot of the segment.
     """
-    height, text = c if path.positive else np.abs(c), f"its {words.size(path)}"
+    height = c if path.positive else np.abs(c)
+    text = f"its {words.size(path)}"
     if not (np.abs(c) > error).any():
         return "up to rounding it is orthogonal to the residual at every λ"
     if not (height > error).any():

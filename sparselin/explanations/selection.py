@@ -24,7 +24,8 @@ def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> 
     given = path.support[: step - 1 if step else None]
     forced = bool(step and np.isnan(path.lam_star[step - 1]))
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
-    at, fall = standing(problem, given, j), _largest_fall(correlation, error)
+    at = standing(problem, given, j)
+    fall = _largest_fall(correlation, error)
     entry = Entry(
         step=step, forced=forced, margin=float(path.margin[step - 1]) if step else math.nan, fall=fall
     )
@@ -61,7 +62,8 @@ def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[
     path and the eps of the problem. y − X_Sβ also depends on the lengths of the columns, so it has an
     additional error of 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|).
     """
-    J, k = np.array([j]), len(path.support)
+    J = np.array([j])
+    k = len(path.support)
     coarse = coarseness(path.coef_path, problem.eps)
     qr = ThinQR(problem, problem.with_ones(path.support[:0]), capacity=k + 2)
     c, error = np.zeros(k + 1), np.zeros(k + 1)
@@ -89,7 +91,9 @@ def check_coefficients(
     r : the residual of least squares on the selected columns X_S. The norm of (y − X_Sβ) − r may be at most
         slack + unit·Σ‖X_i‖|β_i|.
     """
-    S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
+    S = path.support
+    scale = problem.design.scale
+    beta = np.zeros(problem.d, problem.dtype)
     beta[S] = path.coef if scale is None else path.coef / scale[S]
     beta[problem.n_features :] = path.intercept
     off = float(np.linalg.norm(problem.y - problem.predict(beta) - r))
@@ -122,15 +126,19 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     own = rest == pick
     if path.weights:
-        compared, score = "attention weight", np.abs(_weights(path, step)[rest]).astype(np.float64)
+        compared = "attention weight"
+        score = np.abs(_weights(path, step)[rest]).astype(np.float64)
     else:
         found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
         if path.by_length:
-            compared, score = "|c|/‖P_S^⊥X‖", np.abs(found.quotients().score)
+            compared = "|c|/‖P_S^⊥X‖"
+            score = np.abs(found.quotients().score)
         elif path.positive:
-            compared, score = "c", np.maximum(found.correlations().score, 0)
+            compared = "c"
+            score = np.maximum(found.correlations().score, 0)
         else:
-            compared, score = "|c|", np.abs(found.correlations().score)
+            compared = "|c|"
+            score = np.abs(found.correlations().score)
     score = np.where(own, 0, score)
     second = int(np.argmax(score))
     return compared, int(rest[second]) if score[second] > 0 and margin < 1 else -1
@@ -147,7 +155,8 @@ def _describe_entry(path: SelectionPath, entry: Entry, compared: str, at: Standi
     compared : the name of the quantity that was compared.
     """
     step, margin = entry.step, entry.margin
-    pick, second = int(path.support[step - 1]), path.name_of(entry.runner_up) if entry.runner_up >= 0 else ""
+    pick = int(path.support[step - 1])
+    second = path.name_of(entry.runner_up) if entry.runner_up >= 0 else ""
     level = f"{words.size(path)} = {float(path.lam_star[step - 1]):.4g}"
     if path.weights:
         weight = abs(float(_weights(path, step)[pick]))
@@ -170,7 +179,8 @@ def _tie_break(path: SelectionPath, step: int) -> str:
     It has the lowest index, or it is among the features that enter the LASSO first, and some tied features
     are not.
     """
-    name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
+    name = path.name_of(int(path.support[step - 1]))
+    A = path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
         return f"{name} has the lowest index of them"
     if len(A) == 1:
@@ -191,7 +201,8 @@ def _describe_omission(path: SelectionPath, j: int, course: Course, fall: int, a
 
     fall : the step at which the correlation of j with the residual decreased most; 0 if it never decreased.
     """
-    k, begin = len(path.support), f"{path.name_of(j)} was not selected"
+    k = len(path.support)
+    begin = f"{path.name_of(j)} was not selected"
     picks = [path.name_of(int(i)) for i in path.support]
     if at.vanishes:
         return f"{begin}: its column is {words.zero(path)} up to rounding, so it is never selected."
@@ -230,7 +241,8 @@ def _describe_course(path: SelectionPath, course: Course) -> str:
     after the last step.
     """
     correlation, error, level = course
-    k, parts = len(path.support), []
+    k = len(path.support)
+    parts = []
     picks = np.flatnonzero(level[:k] > 0)
     if len(picks):
         ratio = np.zeros(k)

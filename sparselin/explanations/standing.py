@@ -68,12 +68,14 @@ def explanation(
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
     """Compute the relation of feature j to a set S that does not contain j."""
-    J, none = np.array([j]), np.zeros(len(S), problem.dtype)
+    J = np.array([j])
+    none = np.zeros(len(S), problem.dtype)
     start = measure(ThinQR(problem, problem.with_ones(S[:0])), J)
     qr = ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1)
     now = measure(qr, J)
     total, rest = start.residual_norm, now.residual_norm
-    fitted, vanishes = rest <= now.residual_error, not start.outside[0]
+    fitted = rest <= now.residual_error
+    vanishes = not start.outside[0]
     r2 = 0.0 if total <= start.residual_error else 1 - (rest / total) ** 2 * (not fitted)
     b, shares = (none, none) if vanishes else _regression(problem, qr, S, j)
     if vanishes or not now.outside[0]:
@@ -104,7 +106,8 @@ def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[Fl
         intercept the first column of Q is q = ones/‖ones‖, and X_j is replaced by the centred column
         X_j − q⟨q, X_j⟩.
     """
-    x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
+    x = problem.columns([j])[:, 0]
+    place = {int(i): at for at, i in enumerate(S)}
     ones = problem.d - problem.n_features
     coef = qr.solve(qr.Qt @ x)
     for _ in range(2 * ones):
@@ -112,6 +115,7 @@ def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[Fl
     products = problem.columns(qr.index[ones:]).T @ x / (x @ x)
     b, shares = np.zeros(len(S), problem.dtype), np.zeros(len(S), problem.dtype)
     for i, value, product in zip(qr.index[ones:], coef[ones:], products, strict=True):
-        b[place[i]], shares[place[i]] = value, value * product
+        b[place[i]] = value
+        shares[place[i]] = value * product
     scale = problem.design.scale
     return (b if scale is None else b * scale[S] / scale[j]), shares

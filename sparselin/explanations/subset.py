@@ -22,7 +22,8 @@ def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanat
     """
     S = found.support
     _check(problem, found)
-    place, given = np.flatnonzero(j == S), S[j != S]
+    place = np.flatnonzero(j == S)
+    given = S[j != S]
     at = standing(problem, given, j)
     if len(place):
         runner_up, theirs = _best_replacement(problem, given, S)
@@ -30,7 +31,8 @@ def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanat
         entry = Entry(step=int(place[0]) + 1, runner_up=runner_up, margin=margin)
         text = _describe_member(found, j, at, runner_up, theirs)
     else:
-        entry, text = Entry(), _describe_other(found, j, at, problem.design.ones is not None)
+        entry = Entry()
+        text = _describe_other(found, j, at, problem.design.ones is not None)
     return explanation(found, j, "set", given, at, entry, Course(*np.zeros((3, 0))), text)
 
 
@@ -65,7 +67,8 @@ def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, 
     runner_up, theirs : the best replacement of j, and the increase of R² by this replacement; −1 and 0.0 if
         there is none.
     """
-    k, r2 = len(found), at.r2 + at.gain
+    k = len(found)
+    r2 = at.r2 + at.gain
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
     if at.gain == 0:
         parts = [f"without it R² would stay at {r2:.4g}, up to rounding"]

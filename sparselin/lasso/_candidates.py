@@ -64,7 +64,8 @@ class Candidates(Gathered):
 
         X_Sβ_S is the least squares fit on S, the features without penalty.
         """
-        problem, t = self.problem, len(self.S)
+        problem = self.problem
+        t = len(self.S)
         if not t:
             return problem.Xty
         fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
@@ -85,7 +86,8 @@ class Candidates(Gathered):
         coefficient. Such a coefficient is set to zero, and the other coefficients are corrected without it.
         """
         p, reached = self.p, self.reached
-        beta, sign = reached.beta[:p].copy(), reached.sign[:p]
+        beta = reached.beta[:p].copy()
+        sign = reached.sign[:p]
         order = reached.order[:p]
         columns = self.columns[order]
         y = self.problem.double_y
@@ -116,9 +118,11 @@ class Candidates(Gathered):
         if it is outside P and |⟨X_j, r⟩| > λ by more than rounding. Then a knot is missing between the
         previous point and λ, and interpolation would not follow the path.
         """
-        order, t = self.reached.order[: self.p], len(self.S)
+        order = self.reached.order[: self.p]
+        t = len(self.S)
         size = self.problem.y_norm + float(self.norms[order] @ np.abs(coef))
-        c, error = self.size(self.columns @ r), 4 * self.unit * size * self.norms
+        c = self.size(self.columns @ r)
+        error = 4 * self.unit * size * self.norms
         left = order[t:][coef[t:] == 0]
         outside = np.ones(len(c), bool)
         outside[order] = False
@@ -131,7 +135,8 @@ class Candidates(Gathered):
         in the span of X_S. The length of this component is the rounding error times the condition number of
         X_S, and it changes the correlations ⟨X_j, r⟩. So X_S must be well conditioned.
         """
-        t, order = len(self.S), self.place[self.S]
+        t = len(self.S)
+        order = self.place[self.S]
         self._set(math.inf, order, np.zeros(t), np.zeros(t))
         return t == 0 or kernels.start(self._table(), self.reached) <= t * kernels.SPREAD**2
 
@@ -155,7 +160,8 @@ class Candidates(Gathered):
         )
 
     def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> None:
-        p, capacity = len(order), min(len(order) + _CAPACITY, self.problem.d)
+        p = len(order)
+        capacity = min(len(order) + _CAPACITY, self.problem.d)
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * self.longest * self.problem.y_norm
         self.reached = place = kernels.Place(
@@ -167,7 +173,9 @@ class Candidates(Gathered):
             L=np.empty((capacity, capacity)),
             n_free=len(self.S),
         )
-        place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
+        place.order[:p] = order
+        place.sign[:p] = signs
+        place.beta[:p] = coef
 
     def follow(self, lam_min: float, limit: int) -> tuple[kernels.Trail, int]:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
@@ -175,7 +183,8 @@ class Candidates(Gathered):
         Returns the points that the run passed, and the reason why it ended, a code of the kernel `homotopy`.
         The run also stops at λ = lam_min.
         """
-        run, columns = empty_trail(limit, len(self.index)), self._table()
+        run = empty_trail(limit, len(self.index))
+        columns = self._table()
         until = kernels.Until(lam_min, limit)
         ending, passed = kernels.follow(columns, self.reached, until, run)
         while ending == kernels.FULL:
@@ -188,7 +197,8 @@ class Candidates(Gathered):
         return run, int(ending)
 
     def _grow(self) -> None:
-        more, names = len(self.reached.order), ("order", "sign", "beta", "L")
+        more = len(self.reached.order)
+        names = ("order", "sign", "beta", "L")
         longer: dict[str, Any] = {name: np.pad(getattr(self.reached, name), (0, more)) for name in names}
         self.reached = self.reached._replace(**longer)
 
@@ -204,6 +214,8 @@ class Candidates(Gathered):
 
     def here(self) -> Point:
         """Return the point of the path that was reached."""
-        p, t, reached = self.p, len(self.S), self.reached
+        p = self.p
+        t = len(self.S)
+        reached = self.reached
         P = self.index[reached.order[t:p]].tolist()
         return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

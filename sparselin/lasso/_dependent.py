@@ -79,8 +79,12 @@ def dependence_moves(qr: ThinQR, dependent: list[int], signs: FloatArray) -> Mov
 
     signs : (d,) the signs of the columns.
     """
-    J, p, t = [*qr.index, *dependent], len(dependent), qr.size
-    N, error, size = np.zeros((len(J), p)), np.zeros((len(J), p)), np.zeros(p)
+    J = [*qr.index, *dependent]
+    p = len(dependent)
+    t = qr.size
+    N = np.zeros((len(J), p))
+    error = np.zeros((len(J), p))
+    size = np.zeros(p)
     inverse = np.linalg.inv(qr.R)
     lengths = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
     for k, j in enumerate(dependent):
@@ -146,7 +150,9 @@ def _cone_support(A: FloatArray, error: FloatArray) -> tuple[FloatArray, np.ndar
         if not stop.any():
             break
         alive &= ~stop
-    q, zero, mixed = alive.astype(np.float64), ~rises, falls
+    q = alive.astype(np.float64)
+    zero = ~rises
+    mixed = falls
     if not mixed.any():
         return q, zero, np.eye(len(q))[:, alive]
     found = _solve_program(A[mixed][:, alive], error[mixed][:, alive])
@@ -196,14 +202,18 @@ def _solve_program(A: FloatArray, error: FloatArray) -> tuple[FloatArray, np.nda
     if program.status != 0:
         return None
     one = program.x[p:] > 0.5
-    kept, tight = one[:p], ~one[p:]
+    kept = one[:p]
+    tight = ~one[p:]
     q, y = np.where(kept, program.x[:p], 0), np.where(tight, -program.ineqlin.marginals[p:], 0)
     B = A[np.ix_(tight, kept)]
     if B.any():
         level = float(np.linalg.norm(error[np.ix_(tight, kept)])) / float(np.linalg.norm(B, 2))
         q[kept] -= np.linalg.lstsq(B, B @ q[kept], level)[0]
         y[tight] -= np.linalg.lstsq(B.T, B.T @ y[tight], level)[0]
-    (value, off), (price, slack) = (A @ q, error @ np.abs(q)), (-(y @ A), np.abs(y) @ error)
+    value = A @ q
+    off = error @ np.abs(q)
+    price = -(y @ A)
+    slack = np.abs(y) @ error
     reached = (q[kept] > 0).all() and (value[~tight] > off[~tight]).all()
     proved = (y[tight] > 0).all() and (price[~kept] > slack[~kept]).all()
     zeros = (np.abs(value) <= off)[tight].all() and (np.abs(price) <= slack)[kept].all()
@@ -216,7 +226,9 @@ def largest_entropy(support: FullSupport, N: FloatArray) -> FloatArray | None:
     w is from `support`. Newton's method stays on this support: the minimiser of Σ v_i log v_i exists and is
     positive there, because the derivative of v log v is −∞ at 0.
     """
-    v, positive, scale = support.w.copy(), support.w > 0, float(support.w.max())
+    v = support.w.copy()
+    positive = support.w > 0
+    scale = float(support.w.max())
     M = N[positive] @ support.directions
     u = v[positive] / scale
     for _ in range(_NEWTON):
@@ -244,11 +256,13 @@ def keeps_fit(qr: ThinQR, goal: Balance, columns: list[int], x: FloatArray, extr
 
         unit·(Σ_J ‖X_j‖|x_j| + Σ_A ‖X_j‖|(x_A)_j| + extra).
     """
-    problem, used = qr.problem, np.flatnonzero(x)
+    problem = qr.problem
+    used = np.flatnonzero(x)
     J = [columns[i] for i in used]
     rows = np.concatenate([qr.columns, problem.columns(J).T]) if J else qr.columns
     low = np.concatenate([-goal.x_low, np.zeros(len(J))])
-    none, parts = np.zeros(problem.n), np.concatenate([-goal.x, x[used]])
+    none = np.zeros(problem.n)
+    parts = np.concatenate([-goal.x, x[used]])
     left, _ = refinement.remainders(rows, none, np.zeros(len(parts)), none, none, parts, low)
     size = float(problem.column_norms[[*qr.index, *J]] @ np.abs(parts))
     return length_of(left) <= qr.unit * (size + extra)

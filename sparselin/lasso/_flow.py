@@ -48,7 +48,9 @@ from sparselin.results import FloatArray, IndexArray
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
 # computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
 # larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
-_FEW, _AHEAD, _ROUGH = 256, 32, 1e-8
+_FEW = 256
+_AHEAD = 32
+_ROUGH = 1e-8
 
 
 class Arrival(NamedTuple):
@@ -92,12 +94,16 @@ class Flow(Segment):
     def __init__(self, problem: Problem, S: IndexArray, tau: float = 0.0) -> None:
         super().__init__(problem, S, False, None)
         d, n = problem.d, problem.n
-        self.tau, self.s = tau, np.zeros(d)
-        self._q, self._q_low, self._sum_error = np.zeros(n), np.zeros(n), np.zeros(d)
+        self.tau = tau
+        self.s = np.zeros(d)
+        self._q = np.zeros(n)
+        self._q_low = np.zeros(n)
+        self._sum_error = np.zeros(d)
         self._fixed = problem.column_norms == 0
         self._fixed[S] = True
         # the error of the c that count as zero on F outside P, and rows of XᵀX
-        self._rest_error, self._rows = 0.0, GramRows(self.problem)
+        self._rest_error = 0.0
+        self._rows = GramRows(self.problem)
         self.c: FloatArray = np.zeros(d)
         self.s_error = np.zeros(d)
         self._flow_errors = self.s_error, self.s_error  # at one τ, and at the event
@@ -121,7 +127,8 @@ class Flow(Segment):
     def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
         step, T, (at_one_time, of_step) = arrival
-        above, c, norms = self.base, self.c, self.problem.column_norms
+        above, c = self.base, self.c
+        norms = self.problem.column_norms
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
         self.s += step * c
@@ -139,7 +146,8 @@ class Flow(Segment):
         event = self._flow_errors[1] + drift + of_step * before
         event = np.minimum(event, one_time + at_one_time * np.maximum(before, np.abs(self.c)))
         one_time[T] = event[T] = self._sum_error[self.sign != 0] = 0
-        self._flow_errors, self.s_error = (one_time, event), self._sum_error + event
+        self._flow_errors = (one_time, event)
+        self.s_error = self._sum_error + event
 
     def _active(self) -> list[int]:
         """Return P, the columns of the factorisation that are not in S."""
@@ -181,7 +189,8 @@ class Flow(Segment):
         one row does. So the rows of XᵀX that are needed now are computed together with the rows that belong
         to columns that may enter soon.
         """
-        problem, J = self.problem, np.array(self.qr.index, np.intp)
+        problem = self.problem
+        J = np.array(self.qr.index, np.intp)
         size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
         error = problem.rounding() * size * problem.column_norms
         rough = error.max() > _ROUGH * np.abs(self.c).max()
@@ -197,7 +206,8 @@ class Flow(Segment):
         product = np.empty(problem.d)
         with workers(2.0 * G.size) as count:
             spread(lambda a, b: np.matmul(B[0], G[:, a:b], out=product[a:b]), problem.d, count)
-        self.c, self.c_error = problem.Xty - product, error
+        self.c = problem.Xty - product
+        self.c_error = error
         return True
 
     def arrival(self) -> Arrival | None:
@@ -208,7 +218,10 @@ class Flow(Segment):
         from the last event on. Both sets T contain the first feature to arrive; the smaller one is returned.
         Returns None if no feature moves, so that the flow is at rest, or if rounding leaves it undecided.
         """
-        s, error, fresh, T = self.s.copy(), self._sum_error.copy(), self.c_error > 0, None
+        s = self.s.copy()
+        error = self._sum_error.copy()
+        fresh = self.c_error > 0
+        T = None
         for flow in self._flow_errors:
             found = self._first(s, error, fresh, flow)
             T = found if T is None or len(found) < len(T) else T
@@ -216,7 +229,8 @@ class Flow(Segment):
                 break
         if T is None or len(T) == 0:
             return None
-        size, least = np.abs(self.c[T]), np.minimum(*self._flow_errors)[T]
+        size = np.abs(self.c[T])
+        least = np.minimum(*self._flow_errors)[T]
         c, c_error = self.c[T], self.c_error[T]
         bounds = [_arrivals(s[T], error[T] + flow[T], c, c_error) for flow in self._flow_errors]
         gap = bounds[0][0]
@@ -268,7 +282,8 @@ class Flow(Segment):
         The method is that of Lawson and Hanson. Each entry decreases ‖r‖, and ‖r‖ is a function of P, so no P
         occurs twice.
         """
-        seen, rejected = {frozenset(self._active())}, set[int]()
+        seen = {frozenset(self._active())}
+        rejected = set[int]()
         self._rest_error = 0.0
         while len(F := self._resting()):
             known = len(seen) == 1 and bool(self.c_error[F].all())  # `arrival` measured c, for the same base
@@ -285,7 +300,8 @@ class Flow(Segment):
                 self._rest_error = float(error[~leaving].max(initial=0)) * (not self.is_fitted())
                 self.sign[F[leaving]] = 0
                 return
-            j, feasible = int(F[np.argmax(excess)]), self.base.x
+            j = int(F[np.argmax(excess)])
+            feasible = self.base.x
             if self.qr.append(j):
                 self._descend(np.append(feasible, 0.0))
             if j not in self.qr.index:
@@ -301,10 +317,12 @@ class Flow(Segment):
         """Move from a feasible β on S ∪ P to least squares; columns whose s_jβ_j becomes zero leave P."""
         while True:
             self._set_base()
-            P, inside = np.array(self._active(), np.intp), slice(len(self.free), None)
+            P = np.array(self._active(), np.intp)
+            inside = slice(len(self.free), None)
             goal = self.base.x[inside]
             error = 4 * EPS * np.abs(goal) + self.base.x_error[inside] + self._data_error()
-            new, old = self.sign[P] * goal, np.maximum(self.sign[P] * beta[inside], 0)
+            new = self.sign[P] * goal
+            old = np.maximum(self.sign[P] * beta[inside], 0)
             falling = new <= error
             if not falling.any():
                 return
@@ -325,7 +343,8 @@ class Flow(Segment):
         δ − Σ_j δ_jβ_j is about u·s(y) (`_sizes`). Data that are as given need no such bound, unless y is
         fitted.
         """
-        problem, free = self.problem, len(self.free)
+        problem = self.problem
+        free = len(self.free)
         if not problem.is_multiplied:
             return self._beta0_error()
         inverse = np.linalg.inv(self.qr.R)
@@ -378,7 +397,8 @@ def _arrivals(
     The errors of s and c are bounded by `s_error` and `c_error`. If they leave the sign of c_j open, the gap
     is 1 − |s_j|, and there is no upper bound. If c_j and its error are zero, j does not move.
     """
-    size, never = np.abs(c), np.full(len(s), np.inf)
+    size = np.abs(c)
+    never = np.full(len(s), np.inf)
     decided = size > c_error
     gap = 1 - np.where(decided, np.sign(c) * s, np.abs(s))
     low = np.divide(np.maximum(gap - s_error, 0), size + c_error, out=never.copy(), where=c_error > 0)

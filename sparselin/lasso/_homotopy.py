@@ -106,7 +106,8 @@ class Homotopy(Segment):
             if j not in self.qr.index and not self.qr.append(j):
                 return None
             self.sign[j] = signs[j]
-        self.lam, self.sound = point.lam, True
+        self.lam = point.lam
+        self.sound = True
         self._set_base()
         self._set_direction()
         self.c = self._correlate(self.residual)
@@ -157,7 +158,8 @@ class Homotopy(Segment):
         compared. If e_j bounds the error of c_j, then T = {j : |c_j| + e_j ≥ max_i (|c_i| − e_i)}. If β ≥ 0
         is required, c_j takes the place of |c_j| (`size`).
         """
-        error, none = self.error(0.0), np.zeros(0, np.intp)
+        error = self.error(0.0)
+        none = np.zeros(0, np.intp)
         possible = self.problem.column_norms > 0
         possible[self.unpenalized] = False
 
@@ -259,7 +261,9 @@ class Homotopy(Segment):
         sign : s_j.
         entered : the tied columns that have entered P; updated in place.
         """
-        old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
+        old = list(entered)
+        size = float(self.direction.r @ self.direction.r)
+        before = self.slope()
         if not self.qr.append(j):
             return False
         self.sign[j] = sign
@@ -288,7 +292,8 @@ class Homotopy(Segment):
         is computed again. Each iteration except the last removes a column from `entered`.
         """
         while True:
-            after, slope = self.slope(), self.direction
+            after = self.slope()
+            slope = self.direction
             slack = dict(zip(self.qr.index, slope.x_error + 4 * EPS * np.abs(slope.x), strict=True))
             v = {j: (self.sign[j] * start.get(j, 0), self.sign[j] * after[j]) for j in entered}
             step = {j: old / (old - new) if new < 0 else 1 for j, (old, new) in v.items() if new <= slack[j]}
@@ -344,7 +349,8 @@ class Homotopy(Segment):
         signs = self._remove(zero)
         self.sound &= self._signs_hold()
         error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
-        self.c[zero], error[zero] = knot * signs, 4 * EPS * knot
+        self.c[zero] = knot * signs
+        error[zero] = 4 * EPS * knot
         if len(zero):
             self._release(lines, error, lam_error)
         self._tie(self._boundary_columns(error, lines.b_data_error))
@@ -360,7 +366,8 @@ class Homotopy(Segment):
         J = np.flatnonzero(lines.b_data_error)
         J = J[~in_span(self.qr, J)[0]]
         (a, a_error), (b, b_error) = self._accurate_c(self.base, J), self._accurate_c(self.direction, J)
-        self.c[J], lines.b_data_error[J] = a + self.lam * b, 0
+        self.c[J] = a + self.lam * b
+        lines.b_data_error[J] = 0
         error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:

@@ -96,9 +96,11 @@ class Segment:
             self.qr = ThinQR(self.problem, S, unit=problem.length_unit, keep_columns=True)
         else:
             self.qr = qr.copy(self.problem, problem.length_unit)
-        self.unpenalized, self.free = S, list(self.qr.index)
+        self.unpenalized = S
+        self.free = list(self.qr.index)
         self.sign = np.zeros(problem.d)
-        self.lam, self.sound = math.inf, True
+        self.lam = math.inf
+        self.sound = True
         self._set_base()
         self._set_direction()
 
@@ -202,7 +204,8 @@ class Segment:
 
         The order is that of the factorisation.
         """
-        base, direction, inside = self.base, self.direction, slice(len(self.free), None)
+        base, direction = self.base, self.direction
+        inside = slice(len(self.free), None)
         error = 4 * EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
         error += lam * direction.x_error
         return np.array(self.qr.index[inside], np.intp), self._beta(lam)[inside], error[inside]
@@ -245,7 +248,8 @@ class Segment:
         u·(s(X_i)‖r‖ + ‖z_i‖s(f)), where u = 8·eps, z_i = P_A^⊥X_i, and the sizes s are defined in
         `ThinQR.sizes`. These are the first two terms of `measured_error`.
         """
-        error, (r, f) = np.empty(len(J)), self._sizes(balance)
+        error = np.empty(len(J))
+        r, f = self._sizes(balance)
         for start in range(0, len(J), CHUNK):
             sizes, lengths = off_span(self.qr, J[start : start + CHUNK])
             error[start : start + CHUNK] = self.problem.unit * (sizes * r + lengths * f)

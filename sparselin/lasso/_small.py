@@ -30,8 +30,11 @@ def _start(
 
     rows : the columns as rows. `free` are the positions in `index` of S, the columns without penalty.
     """
-    norms, size, (M, n), t = problem.column_norms, problem.y_norm, rows.shape, len(free)
-    longest, unit = float(norms.max()), product_error(n)
+    norms, size = problem.column_norms, problem.y_norm
+    M, n = rows.shape
+    t = len(free)
+    longest = float(norms.max())
+    unit = product_error(n)
     with workers(2.0 * M * M * n):
         c0: Any = problem.Xty[index]
         columns = kernels.Columns(
@@ -112,12 +115,17 @@ def solution_at(
     with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end, where c = Xᵀr, become candidates, and
     the path is followed again from its start. Returns None if rounding leaves the solution undecided.
     """
-    d, t, index, excess = problem.d, len(S), S, np.abs(problem.Xty)
+    d = problem.d
+    t = len(S)
+    index = S
+    excess = np.abs(problem.Xty)
     if problem.dtype != np.float64:  # the products of all columns would not decide a small λ
         return None
     until = kernels.Until(lam, 1000 + 4 * min(problem.n, d))
     trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
-    y, r, many = problem.double_y, np.empty(problem.n), d - t
+    y = problem.double_y
+    r = np.empty(problem.n)
+    many = d - t
     excess[S] = -1
     while True:
         many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
@@ -130,7 +138,8 @@ def solution_at(
         beta = np.zeros(len(index))
         size = small_lasso.finish(*begun, read_only(rows), read_only(y), beta, r)
         c = problem.correlate(r)
-        excess, error = np.abs(c) - lam, problem.rounding() * size * problem.column_norms
+        excess = np.abs(c) - lam
+        error = problem.rounding() * size * problem.column_norms
         excess[excess <= error] = 0
         excess[index[beta != 0]] = excess[S] = 0
         many = int(np.count_nonzero(excess))

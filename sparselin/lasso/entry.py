@@ -158,7 +158,8 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     solutions. So only J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise
     each dependent z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant.
     """
-    qr, place = homotopy.qr, {int(j): i for i, j in enumerate(T)}
+    qr = homotopy.qr
+    place = {int(j): i for i, j in enumerate(T)}
     slope, entered = homotopy.slope(), homotopy.active()
     v = np.zeros(len(T))
     for j in entered:
@@ -179,7 +180,8 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
         return None
     v[rows] = support.w
     free = np.array([slope[j] for j in homotopy.free]) + N[~inside] @ support.q
-    moved, x = [*homotopy.free, *T.tolist()], np.concatenate([free, signs * v])
+    moved = [*homotopy.free, *T.tolist()]
+    x = np.concatenate([free, signs * v])
     return v if keeps_fit(qr, homotopy.direction, moved, x, float(size @ np.abs(support.q))) else None
 
 
@@ -209,7 +211,8 @@ def _proof_lower(
 
     `first_entry` gives the formula for ε₀. With an intercept it uses the norms of the centred columns.
     """
-    norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
+    norms = problem.column_norms.astype(np.float64)
+    ones = problem.design.ones
     if ones is not None:  # by Pythagoras, plus an upper bound on its rounding error
         mean = problem.correlate(ones).astype(np.float64) ** 2 / float(ones @ ones)
         norms = np.sqrt(np.maximum(norms**2 - mean, 0) + problem.rounding() * norms**2)

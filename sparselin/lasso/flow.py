@@ -103,7 +103,8 @@ def gradient_flow(
     # many small products follow one another; with one thread each, BLAS does not wait for busy cores
     with workers(2.0 * problem.n * problem.d):
         flow = Flow(problem, S)
-        saddles, picks = [flow.saddle()], list[int]()
+        saddles = [flow.saddle()]
+        picks = list[int]()
         while (arrival := flow.arrival()) is not None:
             if limit is not None and len(saddles) > limit:
                 return _path(problem, S, saddles, restart, Status.MAX_STEPS)
@@ -125,7 +126,9 @@ def gradient_flow(
 
 def _path(problem: Problem, S: IndexArray, saddles: list[Saddle], restart: bool, status: Status) -> FlowPath:
     """Make the `FlowPath` of the saddles, in the units of X; the first saddle is the state at τ = 0."""
-    m, scale, dtype = problem.n_features, problem.design.scale, problem.dtype
+    m = problem.n_features
+    scale = problem.design.scale
+    dtype = problem.dtype
     ones = ThinQR(problem.in_double(), range(m, problem.d))
     total = length_of(ones.residual(ones.problem.y))
     norms = np.array([saddle.residual for saddle in saddles])
@@ -134,8 +137,10 @@ def _path(problem: Problem, S: IndexArray, saddles: list[Saddle], restart: bool,
     r2 = np.clip(1 - (norms / total) ** 2, 0, 1) if total else 0 * norms
     events = saddles[1:]
     error = np.array([saddle.s_error[used].max(initial=0) + problem.unit for saddle in events])
-    tau, fit = np.array([saddle.tau for saddle in events]), problem.design.fit(problem.names)
-    s, forced = np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype), S[problem.d - m :]
+    tau = np.array([saddle.tau for saddle in events])
+    fit = problem.design.fit(problem.names)
+    s = np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype)
+    forced = S[problem.d - m :]
     fits = (coef[:, used].astype(dtype), intercept.astype(dtype), norms.astype(dtype), r2.astype(dtype))
     supports, unique = tuple(saddle.support for saddle in events), tuple(saddle.unique for saddle in events)
     penalty = np.where(np.isin(used, S), 0, 1 / (1.0 if scale is None else scale[used])).astype(dtype)

@@ -114,19 +114,24 @@ def lasso_path(
 
 def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
     """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
-    block, m, design = blocks[0] if len(blocks) == 1 else _join(blocks), problem.n_features, problem.design
+    block = blocks[0] if len(blocks) == 1 else _join(blocks)
+    m, design = problem.n_features, problem.design
     features, coef, r2 = _fits(problem, S, block)
-    knots, active = block.lams.astype(problem.dtype), block.active
+    knots = block.lams.astype(problem.dtype)
+    active = block.active
     if not (knots[:-1] > knots[1:]).all():  # knots must differ, also those that are equal in float32
         for i in range(len(knots) - 2, -1, -1):
             knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
     last = active[-2] if len(active) > 1 else ()
-    coef, intercept = coef.astype(problem.dtype, copy=False), np.zeros(len(knots), problem.dtype)
+    coef = coef.astype(problem.dtype, copy=False)
+    intercept = np.zeros(len(knots), problem.dtype)
     if problem.d > m and len(features) and features[-1] == m:  # the column of ones
         features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
     path = coef if design.scale is None else coef * design.scale[features]
     fits = (path, intercept, r2.astype(problem.dtype, copy=False), (*active[:-1], last))
-    free, fit = S[problem.d - m :], design.fit(problem.names, positive)  # without the column of ones
+    # without the column of ones
+    free = S[problem.d - m :]
+    fit = design.fit(problem.names, positive)
     return LassoPath(knots, features, *fits, free, end, fit)
 
 
@@ -134,9 +139,11 @@ def _join(blocks: list[KnotBlock]) -> KnotBlock:
     """Return the knots of all blocks as one block."""
     lams = np.concatenate([block.lams for block in blocks])
     columns = np.unique(np.concatenate([block.columns for block in blocks]))
-    coef, stop = np.zeros((len(lams), len(columns))), 0
+    coef = np.zeros((len(lams), len(columns)))
+    stop = 0
     for block in blocks:
-        start, stop = stop, stop + len(block.lams)
+        start = stop
+        stop = stop + len(block.lams)
         coef[start:stop, np.searchsorted(columns, block.columns)] = block.coef
     return KnotBlock(lams, columns, coef, [P for block in blocks for P in block.active])
 
@@ -148,7 +155,8 @@ def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray
     and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
     KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
     """
-    ones, z, c = problem.design.ones, problem.y, problem.Xty
+    ones = problem.design.ones
+    z, c = problem.y, problem.Xty
     if ones is not None:
         for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
             z = z - (ones @ z) / (ones @ ones) * ones

@@ -79,7 +79,8 @@ def project_dual(
 def _by_path(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
     """Compute the projection of `project_dual` by the LASSO path, which also decides ties."""
     *_, end = knot_blocks(problem, S, lam, sys.maxsize, False)
-    double, beta = problem.in_double(), end.dense(problem.d)
+    double = problem.in_double()
+    beta = end.dense(problem.d)
     coef, u = (array.astype(problem.dtype) for array in (beta, double.y - double.predict(beta)))
     gap = gap_of(problem, S, coef, lam)
     status = Status.COMPLETED if end.lams[-1] <= lam else Status.BEYOND_PRECISION

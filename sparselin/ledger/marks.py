@@ -151,11 +151,13 @@ def _parse(docstring: str) -> dict[str, str]:
 
     A paragraph without a label belongs to the field of the paragraph before it.
     """
-    fields, name = {"statement": ""}, "statement"
+    fields = {"statement": ""}
+    name = "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())
         label, colon, rest = text.partition(": ")
         if colon and label in LABELS:
-            name, text = LABELS[label], rest
+            name = LABELS[label]
+            text = rest
         fields[name] = f"{fields.get(name, '')} {text}".strip()
     return fields

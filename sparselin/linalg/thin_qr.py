@@ -116,11 +116,14 @@ class ThinQR:
         repeated if one of them has lost half its length. Then each new column is projected off the other new
         columns. Q is as orthogonal as if the columns were added one at a time, but Q is read much less often.
         """
-        t, p = self.size, len(columns)
+        t = self.size
+        p = len(columns)
         self.reserve(t + p)
-        Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
+        Q, V = self._Qt[:t], self._Qt[t : t + p]
+        R = self._R[:t, t : t + p]
         norms = self._norms[t : t + p] = self.problem.column_norms[columns]
-        V[:], R[:] = X, 0
+        V[:] = X
+        R[:] = 0
         if self.keep_columns:
             self._columns[t : t + p] = X
         for again in range(2 if t else 0):
@@ -134,7 +137,8 @@ class ThinQR:
 
     def _accept(self, columns: list[int]) -> int:
         """Append orthogonalised columns until one is dependent; return how many were added."""
-        n, unit = self.problem.n, self.unit
+        n = self.problem.n
+        unit = self.unit
         for added, j in enumerate(columns):
             t = self.size
             square = kernels.inverse_column_norm(self._R, self._norms, t) if t < n else math.inf
@@ -232,7 +236,8 @@ class ThinQR:
 
         problem : the same data, in float64.
         """
-        t, qr = self.size, ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
+        t = self.size
+        qr = ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
         qr._fill((self.Qt, self.R, self.norms, self._inverse[:t], problem.columns(self.index).T))
         qr.index = list(self.index)
         return qr
@@ -302,11 +307,17 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g
     r, r_low, x, x_low = (np.zeros(m) for m in (len(f), len(f), len(g), len(g)))
-    lack, short, kappa, rate, left, before = f, g, qr.kappa, 0.0, 0.0, 0.0
+    lack = f
+    short = g
+    kappa = qr.kappa
+    rate = 0.0
+    left = 0.0
+    before = 0.0
     for k in range(_ROUNDS):
         if k:
             lack, short = refinement.remainders(qr.columns, f, g, r, r_low, x, x_low)
-        z, w = qr.Qt @ lack, qr.solve_transpose(short)
+        z = qr.Qt @ lack
+        w = qr.solve_transpose(short)
         change = lack - z @ qr.Qt
         change += (w - qr.Qt @ change) @ qr.Qt
         step = qr.solve(z - w)
@@ -316,7 +327,8 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
         if k == 1:
             rate = max(EPS, moved / before)
         size = length_of(r), length_of(qr.norms * x)
-        left, before = max(_SAFETY * rate * moved, 16 * EPS**2 * sum(size)), moved
+        left = max(_SAFETY * rate * moved, 16 * EPS**2 * sum(size))
+        before = moved
         if moved == 0 or rate > 0.1:
             break
         if k and left <= EPS * max(size[0], 16 * EPS * size[1]) and kappa * left <= EPS * max(size):

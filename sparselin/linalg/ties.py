@@ -113,7 +113,8 @@ def measure(
     parts = [_measure(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     length_error = problem.errors.length_errors(size, length)
-    outside, norm = length > data.length_unit * size, math.sqrt(float(np.vdot(r, r)))
+    outside = length > data.length_unit * size
+    norm = math.sqrt(float(np.vdot(r, r)))
     return Measurement(
         c=c,
         error=error,
@@ -132,14 +133,17 @@ def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[F
     r : P_S^⊥y (n,), or P_S^⊥Y (n, q) for q outputs; in the second case c_i = ‖X_iᵀr‖.
     y_size : s(y), the size of y (see `ThinQR.sizes`).
     """
-    problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
+    problem = qr.problem
+    norm = math.sqrt(float(np.vdot(r, r)))
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
     # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, unless that cancels
     projections = np.asarray(X.T @ qr.Qt.T).T
     size = qr.sizes(norms, projections)
     squares = norms**2 - (projections**2).sum(axis=0)
-    length, x_norm, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
+    length = np.sqrt(np.maximum(squares, 0))
+    x_norm = norms.copy()
+    c = np.asarray(X.T @ r)
     stales = np.flatnonzero((squares <= _STALE * norms**2) & (norms > 0))
     for here in blocks(len(stales), problem.n):
         stale = stales[here]

@@ -98,7 +98,8 @@ class LassoNetPath(Named):
         """
         last = len(self) - 1 - np.argmax(self.mask[::-1], axis=0)
         strength = self.theta_norm[last, np.arange(self.n_features)]
-        group, (norm, importance) = self._group_numbers(), np.zeros((2, self.n_features))
+        group = self._group_numbers()
+        norm, importance = np.zeros((2, self.n_features))
         np.hypot.at(norm, group, strength)
         np.maximum.at(importance, group, self.importances)
         return np.lexsort((-strength, group, -norm[group], -importance[group])).astype(np.intp)
@@ -283,7 +284,8 @@ class AttentionPath(Named):
         return f"{self.parametrization}, {len(self)} of {self.n_units} units{loss}, {self.status.name}"
 
     def _table(self) -> Table:
-        last, forced = self.phase - 1, self.phase == 0
+        last = self.phase - 1
+        forced = self.phase == 0
         picked = np.full((2, len(self)), np.nan)
         picked[0, ~forced] = self.attention[last[~forced], self.order[~forced]]
         picked[1, ~forced] = self.loss[last[~forced]]

@@ -99,7 +99,8 @@ def run_groups(
     pools = [one_process() for _ in range(count)]
     streams = [itertools.chain.from_iterable(groups) for _ in range(count)]  # each takes the next free group
     pending: dict[Future[Any], tuple[int, Job]] = {}
-    idle, ended = set(range(count)), list[Any]()
+    idle = set(range(count))
+    ended = list[Any]()
     try:
         while True:
             for i in sorted(idle):
@@ -109,7 +110,8 @@ def run_groups(
                 yield found if isinstance(found, Lost) else found.result()
             if not pending:
                 return
-            idle, ended = set(), []
+            idle = set()
+            ended = []
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 i, job = pending.pop(future)
                 idle.add(i)

@@ -113,7 +113,9 @@ def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
 def _forget_pools() -> None:
     """Forget the pools in a forked child, which inherits the pools but not their threads."""
     global _lock, _precision_lock, _users
-    _lock, _precision_lock, _users = threading.Lock(), threading.RLock(), 0
+    _lock = threading.Lock()
+    _precision_lock = threading.RLock()
+    _users = 0
     _pool.cache_clear()
 
 

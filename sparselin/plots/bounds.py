@@ -168,12 +168,15 @@ def inference(found: Inference, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_lines()[0].get_xdata().tolist()
     (['x0', 'x1'], [3.0, 1.0])
     """
-    k, words = len(found), "coefficient / its standard error without selection"
+    k = len(found)
+    words = "coefficient / its standard error without selection"
     ax = style.picture(ax, words, "", figsize=(8.0, style.height(k)))
-    at, z = np.arange(k), found.estimate / found.standard_error
+    at = np.arange(k)
+    z = found.estimate / found.standard_error
     if not np.isfinite(z).any():
         return style.note(ax, "There is no coefficient to draw; the table has the p-values.")
-    half, ends = NormalDist().inv_cdf((1 + found.level) / 2), found.interval / found.standard_error[:, None]
+    half = NormalDist().inv_cdf((1 + found.level) / 2)
+    ends = found.interval / found.standard_error[:, None]
     limits = np.array([min(np.nanmin(z) - half, 0.0), max(np.nanmax(z) + half, 0.0)])
     room = max(2 * half, 0.3 * (limits[1] - limits[0]))
     everything = [np.nanmin([*limits, *ends.ravel()]), np.nanmax([*limits, *ends.ravel()])]

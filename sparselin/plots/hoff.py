@@ -89,10 +89,12 @@ def _plane(
     paths = [np.array([iterate.coef for iterate in run]) for run in runs]
     points = np.vstack([*paths, best, np.zeros(2)])
     low, high = points.min(axis=0), points.max(axis=0)
-    middle, half = (low + high) / 2, 0.62 * float((high - low).max()) or 1.0
+    middle = (low + high) / 2
+    half = 0.62 * float((high - low).max()) or 1.0
     first, second = np.linspace(middle - half, middle + half, _GRID).T
     beta = np.stack(np.meshgrid(first, second), axis=-1)
-    gram, cross = problem.gram_columns([0, 1]), problem.Xty
+    gram = problem.gram_columns([0, 1])
+    cross = problem.Xty
     value = 0.5 * (((beta @ gram) * beta).sum(axis=-1) + problem.y_norm**2) - beta @ cross
     value += lam * np.abs(beta).sum(axis=-1)
     above = value - value.min()
@@ -147,8 +149,10 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_yscale(), ax.get_title().split(", ")[1], len(ax.lines)
     ('log', 'objective 4.5', 2)
     """
-    last, iterations = float(result.objective[-1]), len(result.objective) - 1
-    status, label = result.status.name.lower().replace("_", " "), "objective − its last value"
+    last = float(result.objective[-1])
+    iterations = len(result.objective) - 1
+    status = result.status.name.lower().replace("_", " ")
+    label = "objective − its last value"
     title = f"{status} after {iterations} iterations, objective {last:.4g}"
     ax = picture(ax, "iteration", label, title)
     above = result.objective.astype(float) - last

@@ -69,7 +69,8 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
 
 def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
     """Set up the axis from λ* to the end of the path; return the decreasing λ at which curves are drawn."""
-    lam, end = knots.astype(float), float(knots[-1])
+    lam = knots.astype(float)
+    end = float(knots[-1])
     least = float(lam[lam > 0].min())
     if style.positive_axis(ax, lam):
         lam = np.unique(np.concatenate([lam, np.geomspace(least, lam[0], _SAMPLES)]))[::-1]
@@ -122,7 +123,8 @@ def flow(path: FlowPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
     samples = np.geomspace(0.8 * tau[0], min(1.25 * tau[-1], path.end), _SAMPLES)
     grid = np.unique(np.concatenate([tau, samples]))
     now = np.searchsorted(tau, grid, side="right")
-    names, stairs = [style.name(path.names, j) for j in path.features.tolist()], path.coef_path[now].T
+    names = [style.name(path.names, j) for j in path.features.tolist()]
+    stairs = path.coef_path[now].T
     steps = {"drawstyle": "steps-post", "marker": ""}
     shown = style.draw_largest(ax, grid, stairs, names, labels, lambda _: steps)
     ax.set_xlim(grid[0], grid[-1])

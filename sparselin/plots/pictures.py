@@ -75,7 +75,8 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
             return PICTURES[kind](result, ax=ax)
     path = getattr(result, "lasso_path_", getattr(result, "result_", getattr(result, "path_", None)))
     if path is not None:  # of an estimator
-        ax, k = show(path, ax=ax), getattr(result, "k_", 0)
+        ax = show(path, ax=ax)
+        k = getattr(result, "k_", 0)
         if PICTURES.get(type(path)) is selection and 0 < k < len(path):
             ax.axhline(k - 0.5, color=GREY, linestyle="--", linewidth=1.2)
             style.write_near(ax, f"selected: {k}", (ax.get_xlim()[0], k - 0.5), (4, 3), color=GREY)

@@ -33,7 +33,8 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     """
     first = f"first $t$ features of {found.method.upper()}"
     ax = style.picture(ax, first, r"share of the half-samples, $\hat\Pi_t$")
-    frequencies, t = found.frequencies, np.arange(found.k + 1.0)
+    frequencies = found.frequencies
+    t = np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
     selected = found.selected_indices()
     shown = selected[: max(labels, 0)]

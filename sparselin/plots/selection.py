@@ -38,7 +38,8 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     ax = style.picture(ax, r"$\lambda^*$ (and its margin)", "step", figsize=(9.0, style.height(steps)))
     if not steps:
         return style.note(ax, f"No feature is selected: {path.status.message}.")
-    lam, at = path.lam_star.astype(float), np.arange(steps)
+    lam = path.lam_star.astype(float)
+    at = np.arange(steps)
     forced = np.isnan(lam)
     tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
     runner_up = (1 - path.margin.astype(float)) * lam
@@ -67,14 +68,17 @@ def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
     """
     if path.loss == "squared":
         norms = path.residual_norm.astype(float)
-        share, rest, names = path.r2_path[1:], norms[1:] / (norms[0] or 1.0), ("$R^2$", r"$\|r\|/\|r_0\|$")
+        share = path.r2_path[1:]
+        rest = norms[1:] / (norms[0] or 1.0)
+        names = ("$R^2$", r"$\|r\|/\|r_0\|$")
         whole = rf"$\|r_0\|$ = {norms[0]:.4g}{', against the mean' if path.with_intercept else ''}"
     else:
         single = isinstance(path, GeneralizedPath)
         share, deviance = (path.d2_path, path.deviance) if single else (path.r2_path, path.residual_norm**2)
         share, rest, names = share[1:], 1 - share[1:], ("$D^2$", "deviance/deviance$_0$")
         whole = rf"deviance$_0$ = {deviance[0]:.4g}"
-    right, at = style.panel(ax, whole, width=0.6), np.arange(steps)
+    right = style.panel(ax, whole, width=0.6)
+    at = np.arange(steps)
     look: dict[str, Any] = {"markersize": 0.7 * size, "linewidth": 1.2}
     right.plot(share, at, "o-", color=GREEN, label=names[0], **look)
     right.plot(rest, at, "s--", color=VIOLET, markerfacecolor="white", label=names[1], **look)

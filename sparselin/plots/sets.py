@@ -189,7 +189,8 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
     """
     nonzero = np.flatnonzero(coef)
     J = nonzero[style.largest(np.abs(coef[nonzero]))]
-    at, inside = np.arange(len(J)), np.isin(J, filled)
+    at = np.arange(len(J))
+    inside = np.isin(J, filled)
     ax.hlines(at, 0, coef[J], color=GREY, linewidth=1)
     style.marks(ax, coef[J], at, inside, "o", color=BLUE, markersize=7, label=words[0])
     hollow = {"color": ORANGE, "markerfacecolor": "white", "markersize": 7}

@@ -24,8 +24,14 @@ else:
 # The palette of all figures. Any two of its colours, GREY and black differ by ΔE*76 ≥ 17, for people with
 # three kinds of cones and for people with two (simulated as in Machado, Oliveira and Fernandes, 2009). Each
 # colour has a contrast ≥ 3 on white.
-BLUE, ORANGE, GREEN, RED = "#295b9d", "#d8720b", "#24855e", "#b3261e"
-VIOLET, SKY, PINK, BROWN = "#6a41be", "#3c9adf", "#db6aa9", "#45260d"
+BLUE = "#295b9d"
+ORANGE = "#d8720b"
+GREEN = "#24855e"
+RED = "#b3261e"
+VIOLET = "#6a41be"
+SKY = "#3c9adf"
+PINK = "#db6aa9"
+BROWN = "#45260d"
 PALETTE = (BLUE, ORANGE, GREEN, RED, VIOLET, SKY, PINK, BROWN)
 GREY = "#656e77"  # the colour of everything without a colour of its own
 _MARKERS = "osD^vPX*"  # the marker of each colour
@@ -105,7 +111,9 @@ def pyplot() -> Any:
 
 def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, shared: bool = True) -> Axes:
     """Shrink `ax`, and return a second panel on its right, with the same vertical axis if `shared`."""
-    rows, figure, spec = (ax if shared else None), ax.figure, ax.get_subplotspec()
+    rows = ax if shared else None
+    figure = ax.figure
+    spec = ax.get_subplotspec()
     if spec is None:
         box = ax.get_position()
         ax.set_position((box.x0, box.y0, 0.62 * box.width, box.height))
@@ -279,7 +287,9 @@ def positive_axis(ax: Axes, values: FloatArray) -> bool:
     values, the axis is linear below the least positive value.
     """
     positive = values[values > 0]
-    least, top, zero = float(positive.min()), float(positive.max()), bool(values.min() == 0)
+    least = float(positive.min())
+    top = float(positive.max())
+    zero = bool(values.min() == 0)
     bent = top > LONG * least
     if bent and zero:
         ax.set_xscale("symlog", linthresh=least, linscale=0.12 * math.log10(top / least))

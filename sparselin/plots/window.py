@@ -59,12 +59,14 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     if not top > 0:
         return style.note(ax, f"No feature enters: {entry.status.message}.")
     width = top - low
-    end, begin = max(low - 0.5 * width, 0.0), top + 0.25 * width
+    end = max(low - 0.5 * width, 0.0)
+    begin = top + 0.25 * width
     path = path_of(problem, forced=S, lam_min=end)
     lam = np.unique([*np.linspace(end, begin, _SAMPLES), low, top, *path.knots[path.knots > end]])[::-1]
     right = style.panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
     shown = _columns(entry, path, low)
-    size, beta = _correlations(problem, path, lam), path.at(lam)
+    size = _correlations(problem, path, lam)
+    beta = path.at(lam)
     others = np.setdiff1d(np.argsort(-size[:, 0], kind="stable")[:_OTHERS], [*shown, *path.forced])
     style.grey_lines(ax, lam, size[others])
     ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")

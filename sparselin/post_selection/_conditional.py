@@ -21,7 +21,9 @@ def infer(
 
     n : the number of rows with a positive weight.
     """
-    statistics, k, scale = _statistics(basis, trace), len(trace.features), basis.problem.design.scale
+    statistics = _statistics(basis, trace)
+    k = len(trace.features)
+    scale = basis.problem.design.scale
     tests: Sequence[tuple[Law, Set, Set]] = (
         _on_circles(basis, trace, statistics, n)
         if noise.unknown
@@ -36,7 +38,8 @@ def infer(
         (steps if statistic.of_step else tested)[:, row] = _p_values(tails(law, outer, inner), statistic.sign)
         if not statistic.of_step:
             unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
-            estimate[row], error[row] = unit * (statistic.w @ basis.z), unit * law.deviation
+            estimate[row] = unit * (statistic.w @ basis.z)
+            error[row] = unit * law.deviation
             if not (isinstance(law, Circle) and trace.events):
                 if not (isinstance(law, Student) and trace.choice.models):  # there the set depends on θ
                     interval[row] = error[row] * truncated.limits(law, outer, inner, level)
@@ -103,11 +106,13 @@ class Statistic(NamedTuple):
 
 def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
     """Return the statistics of the steps at which a feature enters, then those of the last model."""
-    found, total = [], len(trace.events)
+    found = []
+    total = len(trace.events)
     for t, event in enumerate(trace.steps):
         if event.enters:
             w = basis.model(event.before).off(basis.column(event.pick))
-            size, model = float(np.linalg.norm(w)), (*event.before, event.pick)
+            size = float(np.linalg.norm(w))
+            model = (*event.before, event.pick)
             until = total if trace.choice.models else t + 1
             found.append(
                 Statistic(
@@ -123,7 +128,8 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
     last = trace.steps[-1] if trace.steps else None
     inverse = basis.model(trace.model).inverse(basis.ones)
     for j, v in zip(trace.model, inverse.T, strict=True):
-        size, row = float(np.linalg.norm(v)), len(trace.features) - 1 - trace.features[::-1].index(j)
+        size = float(np.linalg.norm(v))
+        row = len(trace.features) - 1 - trace.features[::-1].index(j)
         sign = last.sign if last is not None and last.enters and last.pick == j else 0.0
         found.append(
             Statistic(
@@ -177,8 +183,10 @@ def _on_circles(basis: Basis, trace: Trace, tests: list[Statistic], n: int) -> l
     The t-test of η̂ᵀμ = 0 in a model S conditions on the projection of y on the other columns of S, and on
     the length of what is left. So y lies on the circle that η̂ and the residual of S span.
     """
-    h, laws = len(tests), []
-    W, along = [statistic.w for statistic in tests], [0.0] * h
+    h = len(tests)
+    laws = []
+    W = [statistic.w for statistic in tests]
+    along = [0.0] * h
     for statistic in tests:
         off = basis.model(statistic.model).off(basis.z)
         height = math.hypot(float(np.linalg.norm(off)), basis.r_norm)
@@ -222,7 +230,8 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> Flo
     exceed the nominal one: for μ = 0 and the three columns in `tests/test_other_inference.py`, 27 % of its
     p-values at step 2 are below .2. The exact test has its level in all cases.
     """
-    found, before = np.full((2, len(events), 2), np.nan), (math.inf, math.inf)
+    found = np.full((2, len(events), 2), np.nan)
+    before = (math.inf, math.inf)
     W, along = np.zeros((basis.qr.size, 0)), np.zeros(0)
     for t, event in enumerate(events):
         if not event.enters:
@@ -235,7 +244,8 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> Flo
         )
         low, high = _next_knot(basis.at(after, False, W, along), lam + lam_error)
         w = basis.model(event.before).off(basis.column(event.pick))
-        length, error = float(np.linalg.norm(w)), 3 * basis.eps * basis.problem.column_norms[event.pick]
+        length = float(np.linalg.norm(w))
+        error = 3 * basis.eps * basis.problem.column_norms[event.pick]
         least, most = (D - D_error) / (length + error), (D + D_error) / (length - error)
         up = (before[1] - lam + lam_error) * most, max(0.0, before[0] - lam - lam_error) * least
         down = (lam + lam_error - low) * most, max(0.0, lam - lam_error - high) * least
@@ -248,7 +258,9 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> Flo
 
 def _next_knot(state: Comparison, last: float) -> tuple[float, float]:
     """Return bounds on the next knot of least angle regression, which is at most `last`."""
-    c, error, D, D_error = SIGNS * state.c.at_y, state.c.y_error, state.D, state.D_error
+    c = SIGNS * state.c.at_y
+    error = state.c.y_error
+    D, D_error = state.D, state.D_error
     sure, possible = ~state.left_out & (D - D_error > 0), ~state.left_out & (D + D_error > 0)
     low = np.max((c - error)[sure] / (D + D_error)[sure], initial=0.0)
     with np.errstate(divide="ignore"):

@@ -138,7 +138,9 @@ class Inequalities(NamedTuple):
         a, b = (self._slopes(i)[used] for i in (q, e))
         spread = sum((self._slopes_error(i)[used] for i in (q, e)), np.float64(0))
         rounding = self.slack_error[used] + (abs(x) + height) * spread + 2 * error * (np.abs(a) + np.abs(b))
-        slack, A, B = self.slack[used], -2 * (x * a + height * b), 2 * (height * a - x * b)
+        slack = self.slack[used]
+        A = -2 * (x * a + height * b)
+        B = 2 * (height * a - x * b)
         if not np.all(slack > 2 * rounding):
             raise undecided()
         parts = ((slack + A + side * 2 * rounding, B, slack + side * 2 * rounding) for side in (1, -1))
@@ -197,12 +199,19 @@ class Comparison(NamedTuple):
             nothing = np.zeros(self.c.along.shape[1])
             return event.level, 0.0, nothing, nothing
         if event.enters:
-            i, row = event.pick, int(event.sign < 0)
-            top, divisor, error = self.c.only([i]), event.sign * self.D[row, i], self.D_error[row, i]
+            i = event.pick
+            row = int(event.sign < 0)
+            top = self.c.only([i])
+            divisor = event.sign * self.D[row, i]
+            error = self.D_error[row, i]
         else:
             p = event.before.index(event.pick)
-            top, divisor, error = self.coef.only([p]), self.b[p], self.b_error[p]
-        size, v, lead = abs(divisor) - error, float(top.at_y[0] / divisor), top.along[0] / divisor
+            top = self.coef.only([p])
+            divisor = self.b[p]
+            error = self.b_error[p]
+        size = abs(divisor) - error
+        v = float(top.at_y[0] / divisor)
+        lead = top.along[0] / divisor
         if size <= 0:
             raise undecided()
         return v, (top.y_error[0] + abs(v) * error) / size, lead, (top.error + np.abs(lead) * error) / size
@@ -242,7 +251,9 @@ class Comparison(NamedTuple):
         """Return v ≥ 0, and t_jβ_j(v) ≥ 0 for the penalised features j other than the pick."""
         t = np.array(event.signs)
         kept = np.flatnonzero((t != 0) & (np.array(event.before) != event.pick))
-        part, E, E_error = self.coef.only(kept).times(-t[kept]), -t[kept] * self.b[kept], self.b_error[kept]
+        part = self.coef.only(kept).times(-t[kept])
+        E = -t[kept] * self.b[kept]
+        E_error = self.b_error[kept]
         slack = np.append(v, E * v - part.at_y)
         error = np.append(v_error, np.abs(E) * v_error + E_error * abs(v) + part.y_error)
         E, E_error = np.append(1.0, E), np.append(0.0, E_error)
@@ -274,15 +285,19 @@ class Basis:
 
     def __init__(self, problem: Problem, U: IndexArray) -> None:
         self.problem = problem
-        self.qr, self.ones = ThinQR(problem, problem.with_ones(U)), problem.d - problem.n_features
+        self.qr = ThinQR(problem, problem.with_ones(U))
+        self.ones = problem.d - problem.n_features
         if self.qr.size < len(U) + self.ones:
             raise ValueError("the selected features are dependent: μ does not determine their coefficients")
         self.place = {j: i for i, j in enumerate(self.qr.index)}
         Q = self.qr.Qt.T
         r = self.qr.residual(problem.y)
-        self.G, self.rest, self.z = problem.correlate(Q), problem.correlate(r), self.qr.Qt @ problem.y
+        self.G = problem.correlate(Q)
+        self.rest = problem.correlate(r)
+        self.z = self.qr.Qt @ problem.y
         self.rest[self.qr.index] = 0
-        self.r_norm, self.eps = float(np.linalg.norm(r)), problem.rounding(self.qr.kappa)
+        self.r_norm = float(np.linalg.norm(r))
+        self.eps = problem.rounding(self.qr.kappa)
         self.error = (3.001 * self.eps + EPS) * problem.y_norm
 
     def column(self, j: int) -> FloatArray:
@@ -311,7 +326,8 @@ class Basis:
         by_length : whether the path is of OLS.
         W, along : (m, h) and (h,).
         """
-        problem, eps, model = self.problem, self.eps, self.model(event.before)
+        problem, eps = self.problem, self.eps
+        model = self.model(event.before)
         ones, length = self.ones, problem.column_norms
         B = self.correlate(model, W)
         if along.any():
@@ -325,14 +341,17 @@ class Basis:
         if by_length:
             D[:], D_error[:], dependent = self._lengths(model.start)
             left_out |= dependent
-        rows, b = model.inverse(ones), np.zeros(len(event.before))
+        rows = model.inverse(ones)
+        b = np.zeros(len(event.before))
         size = np.linalg.norm(rows, axis=0)
-        coef, b_error = Values(rows.T @ self.z, 3 * eps * size * problem.y_norm, rows.T @ W, unit * size), b
+        coef = Values(rows.T @ self.z, 3 * eps * size * problem.y_norm, rows.T @ W, unit * size)
+        b_error = b
         if event.signs:
             u = rows @ np.array(event.signs)
             D -= SIGNS * (self.G @ u)
             D_error += 3 * eps * length * np.linalg.norm(u)
-            b, b_error = rows.T @ u, 6 * eps * size * np.linalg.norm(u)
+            b = rows.T @ u
+            b_error = 6 * eps * size * np.linalg.norm(u)
         return Comparison(c=c, D=D, D_error=D_error, left_out=left_out, coef=coef, b=b, b_error=b_error)
 
     def _lengths(self, a: int) -> tuple[FloatArray, FloatArray, Any]:
@@ -341,11 +360,15 @@ class Basis:
 
         A length is computed from squares, or if it is short, from the projected column.
         """
-        problem, norms, inside = self.problem, self.problem.column_norms, self.G[:, :a]
+        problem = self.problem
+        norms = self.problem.column_norms
+        inside = self.G[:, :a]
         left = norms**2 - np.einsum("ij,ij->i", inside, inside)
-        length, short = np.sqrt(np.maximum(left, 0)), np.flatnonzero(left < 0.01 * norms**2)
+        length = np.sqrt(np.maximum(left, 0))
+        short = np.flatnonzero(left < 0.01 * norms**2)
         if len(short):
-            Z, Q = problem.columns(short), self.qr.Qt[:a].T
+            Z = problem.columns(short)
+            Q = self.qr.Qt[:a].T
             for _ in range(2):
                 Z = Z - Q @ (Q.T @ Z)
             length[short] = np.linalg.norm(Z, axis=0)

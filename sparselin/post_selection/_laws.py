@@ -44,7 +44,8 @@ _MIDDLE = 2.0**-40  # below this cos²φ, an integral of sin^m is computed from 
 def without(parts: list[Ends]) -> Set:
     """Return the real line without open intervals, none of which holds 0."""
     low, high = (np.concatenate([np.zeros(0), *(part[i] for part in parts)]) for i in range(2))
-    kept, start = [], -math.inf
+    kept = []
+    start = -math.inf
     for i in np.argsort(low):
         if low[i] > start:
             kept.append((start, float(low[i])))
@@ -74,7 +75,8 @@ def negative(A: FloatArray, B: FloatArray, C: FloatArray) -> Ends:
         q = -(B + np.copysign(np.sqrt(inner), B)) / 2
         first, second = q / A, C / q  # of opposite signs if A < 0, of one sign if A > 0
         low, high = np.minimum(first, second), np.maximum(first, second)
-        between, outside = (A > 0) & (inner > 0), A < 0
+        between = (A > 0) & (inner > 0)
+        outside = A < 0
         line = (A == 0) & (B != 0)
     root = second[line]
     ends = [
@@ -122,7 +124,8 @@ def _tail(z: Any) -> Any:
     if not z.is_finite():
         return arb(0) if z > 0 else arb(1)
     if z > 8:
-        half, square = arb(0.5), z * z / 2
+        half = arb(0.5)
+        square = z * z / 2
         return (-square).exp() * square.hypgeom_u(half, half) / (2 * arb.pi().sqrt())
     return (z / arb(2).sqrt()).erfc() / 2
 
@@ -167,7 +170,8 @@ def _below(x: Any, square: Any, m: int) -> Any:
     With u = sin²φ it is ½B(u; (m + 1)/2, ½) for φ ≤ π/2, an incomplete beta function. Near π/2, where u is
     nearly 1, it is computed from there on: with v = cos²φ the integral from φ to π/2 is ½B(v; ½, (m + 1)/2).
     """
-    a, half = arb(m + 1) / 2, arb(0.5)
+    a = arb(m + 1) / 2
+    half = arb(0.5)
     whole = a.gamma() * half.gamma() / (a + half).gamma()
     if not square > 0:  # φ is 0 or π, or so near that only an upper bound of sin²φ is known
         end = square.upper()
@@ -220,7 +224,8 @@ class Student:
         Let ρ² = (x − θ)² + ν and u = x − θ. By parts, (ν − 2)∫δ·g^{(ν−4)/2} is −g^{(ν−2)/2} at the ends, less
         (ν − 2)u·∫g^{(ν−4)/2}; and ∫g^{p/2} is ρ^{p+1}·∫sin^{p+1} φ. This needs ν > 2.
         """
-        nu, centre = self.degrees, self._point(0.0, corner, theta)[0]
+        nu = self.degrees
+        centre = self._point(0.0, corner, theta)[0]
         (x, one), (v, two) = (self._point(offset, corner, theta) for offset in (low, high))
         square = centre * centre + nu
         ends = [(part / square).sqrt() ** (nu - 2) if part > 0 else arb(0) for part in (one, two)]
@@ -334,7 +339,8 @@ def limits(law: Law, outer: Set, inner: Set, level: float) -> FloatArray:
 
 def _student(law: Circle, level: float) -> FloatArray:
     """Return bounds on x/deviation ∓ t for the (1 + level)/2 quantile t of Student's law, with proof."""
-    root, tail = math.sqrt(law.m + 1), (1 - level) / 2
+    root = math.sqrt(law.m + 1)
+    tail = (1 - level) / 2
     guess = -float(stdtrit(law.m + 1, tail))
     distance = 2.0**-48 * max(guess, 2.0**-50)
     while True:
@@ -343,7 +349,8 @@ def _student(law: Circle, level: float) -> FloatArray:
         if least > tail * (1 + 2.0**-50) and most < tail * (1 - 2.0**-50):
             break
         distance *= 2
-    centre, slack = law.x / law.deviation, distance + 2 * law.error / law.deviation * (1 + guess / root)
+    centre = law.x / law.deviation
+    slack = distance + 2 * law.error / law.deviation * (1 + guess / root)
     return np.array([[side * guess + centre - slack, side * guess + centre + slack] for side in (-1, 1)])
 
 
@@ -355,7 +362,9 @@ def _root(
     Newton's method finds the zero from a first guess `theta`. The proof is the sign of the excess, at a
     distance from the zero that doubles until the sign is certain.
     """
-    low, high, done = -math.inf, math.inf, False
+    low = -math.inf
+    high = math.inf
+    done = False
     close = _CLOSE if isinstance(law, Normal) else _CLOSE_KINKED
     while not done:
         ball, slope = part.excess(law, theta, level, sign)

@@ -115,7 +115,8 @@ def _of_response(problem: Problem, n: int) -> Noise:
 
 def _of_all_features(problem: Problem, n: int, named: str | None, added: bool) -> Noise:
     """Return the estimate by the residual of all features; by default "unknown" if there are too few rows."""
-    free, fewest = n - problem.d, MANY if added else FEWEST
+    free = n - problem.d
+    fewest = MANY if added else FEWEST
     value = error = math.nan
     if free > 0 or named:
         columns = problem.with_ones(np.arange(problem.n_features)).tolist()

@@ -105,7 +105,8 @@ def select(problem: Problem, path: Path, k: Steps, lam: float | None) -> list[in
 
 def _infer(problem: Problem, A: list[int], n: int, noise: Noise, level: float, path: Path) -> Inference:
     """Infer the coefficients of a model A that does not depend on y, on n rows with a positive weight."""
-    free, needed = n - (problem.d - problem.n_features) - len(A), int(noise.unknown)
+    free = n - (problem.d - problem.n_features) - len(A)
+    needed = int(noise.unknown)
     if free < needed:
         what = f"{n - free} coefficients{' and σ' * needed}"
         raise ValueError(f"k must be smaller: {n} rows for the inference do not determine {what}")
@@ -136,7 +137,8 @@ def split(
     sigma : as for `inference`. An estimate is that of the half that infers, so the tests stay exact.
     """
     generator = np.random.default_rng(rng).spawn(1)[0]
-    splits, half = check_count(splits, "splits", 1), len(rows) // 2
+    splits = check_count(splits, "splits", 1)
+    half = len(rows) // 2
     if half == 0:
         raise ValueError(f"X must have two rows with a positive weight, or more; got {len(rows)}")
     support = model_of(problem, path, k, None) if lam is None else []

@@ -29,7 +29,8 @@ class Choice(NamedTuple):
         on_sphere : whether ‖P_X^⊥y‖² changes with δ, so that (η̂ᵀy)² + ‖P_X^⊥y‖² stays (see `Student`, with
             θ = 0). It is a part of every ‖P_a^⊥y‖², and becomes smaller by δ² + 2δη̂ᵀy.
         """
-        norm, quadratics = basis.problem.y_norm, []
+        norm = basis.problem.y_norm
+        quadratics = []
         less = np.array([float(w @ basis.z) * norm, norm**2]) * on_sphere
         off = [basis.model(A).off(np.column_stack([basis.z, norm * w])) for A in self.models]
         squares = [P.T @ P + np.diag([basis.r_norm**2, 0.0]) for P in off]
@@ -76,9 +77,11 @@ def trace_of(path: SelectionPath | LassoPath, k: int | None, lam: Any) -> Trace:
         return _steps_of_lasso(path, k) if lam is None else _state_at(path, lam)
     if lam is not None:
         raise ValueError("lam needs a LassoPath; the models of other paths have no λ")
-    support, f = path.support.tolist(), int(np.isnan(path.lam_star).sum())
+    support = path.support.tolist()
+    f = int(np.isnan(path.lam_star).sum())
     k = _count_steps(path, k, Status.COMPLETED, f, len(support))
-    signs, levels = np.sign(np.diag(path.coef_path)).tolist(), path.lam_star.tolist()
+    signs = np.sign(np.diag(path.coef_path)).tolist()
+    levels = path.lam_star.tolist()
     events = [
         Event(before=tuple(support[:t]), signs=(), pick=support[t], sign=signs[t], level=levels[t])
         for t in range(f, k)
@@ -118,7 +121,8 @@ def check_lam(lam: Any) -> float:
 
 def _state_at(path: LassoPath, lam: Any) -> Trace:
     """Return the state of a LASSO path at λ: the active features and their signs."""
-    forced, level = path.forced.tolist(), check_lam(lam)
+    forced = path.forced.tolist()
+    level = check_lam(lam)
     coef = path.at(level)
     A = [*forced, *np.setdiff1d(np.flatnonzero(coef), forced).tolist()]
     signs = (0.0,) * len(forced) + tuple(np.sign(coef[A[len(forced) :]]).tolist())
@@ -133,11 +137,14 @@ def _state_at(path: LassoPath, lam: Any) -> Trace:
 
 def _steps_of_lasso(path: LassoPath, k: int | None) -> Trace:
     """Return the first k steps of a LASSO path; at each one feature enters or leaves."""
-    forced, most = path.forced.tolist(), len(path) - 1
+    forced = path.forced.tolist()
+    most = len(path) - 1
     k = _count_steps(path, k, Status.MAX_STEPS, 0, most)
     signs = np.sign(path.coef_path[1:] + path.coef_path[:-1])  # on each segment
     place = {j: i for i, j in enumerate(path.features.tolist())}
-    events, A, f = [], forced, len(forced)
+    events = []
+    A = forced
+    f = len(forced)
     for t in range(k):
         change = set(A[f:]) ^ set(path.active[t])
         if len(change) != 1:
@@ -165,11 +172,14 @@ def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
     last one. Without weights this is what `OMPSelector` and `SequentialLassoSelector` do; n is the number of
     rows, also with weights.
     """
-    K, f, p = len(trace.events), trace.n_forced, basis.problem.n_features - trace.n_forced
+    K = len(trace.events)
+    f = trace.n_forced
+    p = basis.problem.n_features - trace.n_forced
     models = [*(event.before for event in trace.events), trace.model]
     rss = np.array([np.sum(basis.model(A).off(basis.z) ** 2) for A in models]) + basis.r_norm**2
     sizes = np.array([float(len(A)) for A in models])
-    penalty, u = math.log(n) * sizes, sizes - f
+    penalty = math.log(n) * sizes
+    u = sizes - f
     if criterion == "ebic" and p > 1:
         gamma = max(0.0, 1 - math.log(n) / (4 * math.log(p)))
         ratios = (p - np.arange(p)) / np.arange(1.0, p + 1)  # C(p, u) is the product of the first u

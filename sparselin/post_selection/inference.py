@@ -259,18 +259,22 @@ def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> 
     The steps of a path are compared with the data one by one (`Comparison.check`). Here a model without steps
     is compared, and the state at a fixed λ.
     """
-    design, model = basis.problem.design, basis.model(trace.model)
+    design = basis.problem.design
+    model = basis.model(trace.model)
     if (path.with_intercept, path.standardized) != (design.ones is not None, design.scale is not None):
         raise ValueError("path does not belong to X: its intercept or standardization is another")
     if trace.steps or not trace.model:
         return
-    inverse, A = model.inverse(basis.ones), list(trace.model)
-    coef, size = inverse.T @ basis.z, np.linalg.norm(inverse, axis=0)
+    inverse = model.inverse(basis.ones)
+    A = list(trace.model)
+    coef = inverse.T @ basis.z
+    size = np.linalg.norm(inverse, axis=0)
     given = path.coef_at(len(A)) if isinstance(path, SelectionPath) else path.coef[0][A]
     error = 4 * basis.eps * size * basis.problem.y_norm
     if isinstance(path, LassoPath) and trace.lam is not None:
         u = inverse @ np.array(trace.events[0].signs)
-        coef, given = coef - trace.lam * (inverse.T @ u), path.at(trace.lam)[A]
+        coef = coef - trace.lam * (inverse.T @ u)
+        given = path.at(trace.lam)[A]
         error += 8 * basis.eps * size * trace.lam * float(np.linalg.norm(u))
     scale = np.ones(len(A)) if design.scale is None else design.scale[A]
     if np.any(np.abs(coef - given / scale) > error + 8 * EPS * np.abs(coef)):

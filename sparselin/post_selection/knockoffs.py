@@ -105,7 +105,8 @@ def knockoffs(
     if problem.exact_columns(np.zeros(1, np.intp)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     rows = rows_with_weight(given, X, sample_weight)
-    d, ones = problem.n_features, problem.d - problem.n_features
+    d = problem.n_features
+    ones = problem.d - problem.n_features
     if len(rows) < 2 * d + ones:
         least = f"{2 * d + ones} rows with a positive weight, twice the number of columns{' plus one' * ones}"
         raise ValueError(
@@ -114,7 +115,8 @@ def knockoffs(
         )
     warn_of_a_mean(given, X, sample_weight, list(range(d)), len(rows), _MEAN)
     problem = problem.of_rows(rows)
-    path, Z = lasso_path(*augment(problem, rng)), np.zeros(2 * d)
+    path = lasso_path(*augment(problem, rng))
+    Z = np.zeros(2 * d)
     for knot, active in zip(path.knots[::-1], path.active[::-1], strict=True):
         Z[list(active)] = knot  # the first knot at which a feature is active is written last
     W = np.maximum(Z[:d], Z[d:]) * np.sign(Z[:d] - Z[d:])
@@ -131,7 +133,8 @@ def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:
     if missing := set(range(problem.d)) - set(qr.index):
         name = f"x{min(missing)}" if problem.names is None else problem.names[min(missing)]
         raise ValueError(f"X must have independent columns; {name} depends on the others. Leave it out")
-    Q, mean = qr.Qt[ones:].T, qr.Qt[:ones].T
+    Q = qr.Qt[ones:].T
+    mean = qr.Qt[:ones].T
     R = qr.R[ones:, ones:]
     R = R / np.linalg.norm(R, axis=0)
     U, values, Vt = np.linalg.svd(R)

@@ -96,7 +96,9 @@ def leave_one_out(
     A = problem.exact_columns(problem.with_ones(problem.by_position().indices(path.support, "path")))
     if A is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
-    y, m, d = problem.double_y, A.shape[1] - len(path), len(path) + 1
+    y = problem.double_y
+    m = A.shape[1] - len(path)
+    d = len(path) + 1
     if m:
         weight = A[:, 0] ** 2
     elif sample_weight is not None:
@@ -106,7 +108,9 @@ def leave_one_out(
         weight[rows_with_weight(problem, X, None)] = 1.0
     # a problem has at least one column
     qr = ThinQR(Problem(A if A.shape[1] else y[:, None], y), unit=problem.length_unit)
-    error, p, coarse = np.zeros(d), np.zeros(d, np.intp), coarseness(path.coef_path, problem.eps)
+    error = np.zeros(d)
+    p = np.zeros(d, np.intp)
+    coarse = coarseness(path.coef_path, problem.eps)
     for t in range(d):
         if t + m:
             qr.append(t + m - 1)
@@ -114,8 +118,10 @@ def leave_one_out(
         slack = coarse * problem.rounding(3 * qr.kappa) * problem.y_norm
         if not abs(np.linalg.norm(r) - float(path.residual_norm[t])) <= slack:
             raise ValueError(f"path was not computed from X, y, sample_weight: ‖r‖ of size {t} differs")
-        error[t], p[t] = np.square(_errors_without(qr, r)).sum() / weight.sum(), qr.size
-    n, R = np.count_nonzero(weight), qr.R[m:, m:]  # R is the factor of the centred features
+        error[t] = np.square(_errors_without(qr, r)).sum() / weight.sum()
+        p[t] = qr.size
+    n = np.count_nonzero(weight)
+    R = qr.R[m:, m:]  # the factor of the centred features
     scaled = np.linalg.norm(R, axis=0)[:, None] * np.linalg.solve(R, np.eye(len(R)))
     trace = m + np.append(0.0, np.cumsum(np.square(scaled).sum(axis=0)))[p - m]
     corrected = error * (n / (n - p)) * (1 + trace / n)
@@ -134,6 +140,7 @@ def _errors_without(qr: ThinQR, r: FloatArray) -> FloatArray:
     high = np.flatnonzero(left < 1e-3)
     if len(high):
         Z = qr.residual(np.equal.outer(np.arange(len(r)), high).astype(np.float64))
-        lengths, least = np.linalg.norm(Z, axis=0), qr.problem.length_unit * qr.sizes(1.0, qr.Qt[:, high])
+        lengths = np.linalg.norm(Z, axis=0)
+        least = qr.problem.length_unit * qr.sizes(1.0, qr.Qt[:, high])
         left[high] = np.where(lengths <= least, 0, lengths**2)
     return np.asarray(np.divide(r, left, out=np.full(len(r), np.inf), where=left > 0))

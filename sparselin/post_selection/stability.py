@@ -136,10 +136,12 @@ def stability_selection(
     if len(rows) < problem.n:
         problem = problem.of_rows(rows)
     problem = problem.by_position()
-    pairs, tau = check_count(pairs, "pairs", 1), check_threshold(threshold)
+    pairs = check_count(pairs, "pairs", 1)
+    tau = check_threshold(threshold)
     if problem.n < 2:
         raise ValueError("X must have at least two rows with a positive weight, one for each half; got one")
-    m, random = problem.n // 2, np.random.default_rng(rng)
+    m = problem.n // 2
+    random = np.random.default_rng(rng)
     paths: list[IndexArray] = []
     undecided = 0
 
@@ -170,7 +172,8 @@ def _orders(
 
     Also return how many of the paths ended because rounding left the next step undecided.
     """
-    orders, undecided = np.full((len(halves), k), -1), 0
+    orders = np.full((len(halves), k), -1)
+    undecided = 0
     if method != "lasso":
         orders = certain_supports(problem, halves, k, forced, method == "ols")
     for i in np.flatnonzero(orders[:, -1] < 0):

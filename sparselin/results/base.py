@@ -332,14 +332,16 @@ def combine(
     check_order(X, names)
     now = frame_names(X)
     if now is not None and names is not None and (now != names or len(set(now)) == len(now)):
-        then, names = names, tuple(names[j] for j in columns)
+        then = names
+        names = tuple(names[j] for j in columns)
         for name in names:
             _check_column(name, now, then)
         if not names:
             return np.asarray(np.zeros((len(X), 0), coef.dtype) @ coef + intercept)
         places = [now.index(name) for name in names]  # labels may be numbers, whose texts are the names
         X = X.iloc[:, places] if hasattr(X, "iloc") else X[list(names)]
-        columns, n_features = np.arange(len(names)), len(names)
+        columns = np.arange(len(names))
+        n_features = len(names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
     if X.shape[1] != n_features:
         raise ValueError(f"X must have {n_features} columns, as in the fit; got shape {X.shape}")

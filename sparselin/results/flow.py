@@ -175,7 +175,8 @@ class FlowPath(FittedPath):
         Raises the errors of `at`.
         """
         times = self._times(tau)
-        i, edges = self._interval(times), np.array([0.0, *self.tau, np.inf])
+        i = self._interval(times)
+        edges = np.array([0.0, *self.tau, np.inf])
         starts = np.concatenate([np.zeros((1, self.n_features)), np.where(self.restarted, 0, self.s)])
         ends = np.concatenate([self.s, starts[-1:]])
         weight = ((times - edges[i]) / (edges[i + 1] - edges[i]))[..., None]
@@ -192,10 +193,12 @@ class FlowPath(FittedPath):
         times = self._times(tau)
         if times.ndim:
             raise TypeError(f"tau must be one real number; got {tau!r}")
-        t, i = float(times), int(self._interval(times))
+        t = float(times)
+        i = int(self._interval(times))
         # the shares of the intervals between events in the time up to t
         shares = np.diff([0.0, *self.tau[:i], t]) / t if t else np.ones(1)
-        inner, sizes = shares @ self.coef_path[: i + 1], shares @ np.abs(self.coef_path[: i + 1])
+        inner = shares @ self.coef_path[: i + 1]
+        sizes = shares @ np.abs(self.coef_path[: i + 1])
         error = float(self.s_error[min(i, len(self) - 1)]) if len(self) else 0.0
         lack = 1 - self.s_at(t)[self.features] * np.sign(inner)
         violates = (np.abs(inner) > error * sizes) & (lack > error) & (self.penalty > 0) & (t > 0)

@@ -141,13 +141,15 @@ class Inference(FittedPath):
         return " ".join(line for line in lines if line)
 
     def _about_step(self, t: int) -> str:
-        name, p = self.name_of(int(self.support[t])), self._digits("step_")[t]
+        name = self.name_of(int(self.support[t]))
+        p = self._digits("step_")[t]
         if self.leaves[t]:
             return f"{name} left the model at step {t + 1}; such a step has no p-value."
         return "" if p == "–" else f"{name} entered at step {t + 1}; the p-value of this step is {p}."
 
     def _about_coefficient(self, t: int) -> str:
-        name, p = self.name_of(int(self.support[t])), self._digits()[t]
+        name = self.name_of(int(self.support[t]))
+        p = self._digits()[t]
         if p == "–":
             return f"{name} is not in the last model, so it has no coefficient."
         text = f"The p-value of the hypothesis that the coefficient of {name} is zero is {p}."

@@ -114,7 +114,8 @@ class LassoPath(FittedPath):
 
     def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
         """Interpolate `values` (m, ...), one entry for each knot, linearly at each λ ≥ knots[-1]."""
-        end, m = float(self.knots[-1]), len(self)
+        end = float(self.knots[-1])
+        m = len(self)
         bounds = f" and at least {end:g}, the end of this path" + " (decrease its lam_min)" * (end > 0)
         lam = base.check_places(lam, "lam", end, np.inf, bounds)
         if m == 1:

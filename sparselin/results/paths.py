@@ -352,7 +352,8 @@ class GroupPath(base.WithSquares):
 
     def coef_at(self, t: int) -> FloatArray:
         """Return the coefficients (s, q) of the q outputs on the s columns `features_at(t)`."""
-        q, dtype = self.intercept_path.shape[1], self.intercept_path.dtype
+        q = self.intercept_path.shape[1]
+        dtype = self.intercept_path.dtype
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
@@ -379,10 +380,14 @@ class GroupPath(base.WithSquares):
     def _table(self) -> Table:
         members = [self._names_of(self.support[a:b]) for a, b in itertools.pairwise(self.sizes)]
         others = [[str(i) for i in T if i != g] for g, T in zip(self.order, self.ties, strict=True)]
-        key, head, notes = "r2", "R²", self.fit.notes()
+        key = "r2"
+        head = "R²"
+        notes = self.fit.notes()
         if self.loss != "squared":
             whole = self.residual_norm[0] ** 2
-            key, head, notes = "d2", "D²", self.fit.notes(self.intercept_path[-1, 0], whole)
+            key = "d2"
+            head = "D²"
+            notes = self.fit.notes(self.intercept_path[-1, 0], whole)
         for g in self.unfitted:
             J = np.flatnonzero(self.groups == g)
             notes.append(note_on_end(self, f"group {g} ({list_names(self._names_of(J))})", J))

@@ -103,7 +103,8 @@ class StabilitySelection(Named):
         If two features are equally frequent, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
         ValueError if t is not in 1..k, or τ is not in (1/2, 1].
         """
-        frequencies, tau = self.frequencies[: self._step(t) + 1], self._threshold(threshold)
+        frequencies = self.frequencies[: self._step(t) + 1]
+        tau = self._threshold(threshold)
         order = _most_frequent(frequencies)
         return np.asarray(order[frequencies[-1, order] >= tau])
 
@@ -121,8 +122,11 @@ class StabilitySelection(Named):
 
         Raises the errors of `selected`, and ValueError for `unimodal` if Bθ² ≥ 1.
         """
-        step, tau, B = self._step(t), self._threshold(threshold), self.pairs
-        q, d = step + 1 - len(self.forced), self.n_features - len(self.forced)
+        step = self._step(t)
+        tau = self._threshold(threshold)
+        B = self.pairs
+        q = step + 1 - len(self.forced)
+        d = self.n_features - len(self.forced)
         if q <= 0:
             return 0.0
         theta = q / d
@@ -145,7 +149,8 @@ class StabilitySelection(Named):
         return f"{chosen} at k = {self.k}, {self.method}, {self.pairs} pairs, {self.status.name}"
 
     def _table(self) -> Table:
-        frequencies, both = self.frequencies, self.simultaneous[-1]
+        frequencies = self.frequencies
+        both = self.simultaneous[-1]
         order = _most_frequent(frequencies)
         order = order[frequencies[-1, order] > 0]
         stable = frequencies[:, order] >= self.threshold
@@ -159,7 +164,8 @@ class StabilitySelection(Named):
             Column("stable_from", "stable from t", since, 0),
         )
         q, d = self.k - len(self.forced), self.n_features - len(self.forced)
-        theta, bound = number(q / d) if d else "0", self.bound()
+        theta = number(q / d) if d else "0"
+        bound = self.bound()
         # Σ Π̂_j ≤ q over the features that are not forced
         most = min(d, int(q / self.threshold * (1 + 1e-12)))
         vain = f". This says nothing, because at most {most} features can have that Π̂; use a smaller k"

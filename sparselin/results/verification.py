@@ -61,7 +61,8 @@ class TheoremCheck(Result):
         return self.verdict == "agrees"
 
     def _headline(self) -> str:
-        words, found = {"agrees": "agree", "violates": "violate", "undecided": "undecided"}, self.verdicts
+        words = {"agrees": "agree", "violates": "violate", "undecided": "undecided"}
+        found = self.verdicts
         counts = [f"{found.count(v)} {word}" for v, word in words.items() if v in ("agrees", *found)]
         wrong = "" if self.supports == "agrees" else f", the supports: {self.supports}"
         return f"{len(self.verdicts)} steps, {', '.join(counts)}{wrong}"

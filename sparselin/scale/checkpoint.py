@@ -231,7 +231,8 @@ def _count(value: Any, name: str, least: int = 0) -> int:
 
 def _check(saved: Saved, form: Form, tree: bool) -> None:
     """Raise ValueError if the parts of a checkpoint do not fit its number of chunks, or the form."""
-    heights, done = [height for height, _ in saved.parts], 0
+    heights = [height for height, _ in saved.parts]
+    done = 0
     bits = range(saved.chunks.bit_length() - 1, -1, -1)
     expected = [height for height in bits if saved.chunks >> height & 1] if tree else [0]
     if heights != expected:

@@ -126,7 +126,8 @@ def compress(
     if held == 1:
         raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")
     saved = None if checkpoint is None else checkpoint_path(checkpoint)
-    standardize, every = check_flag(standardize, "standardize"), check_count(every, "every", 1)
+    standardize = check_flag(standardize, "standardize")
+    every = check_count(every, "every", 1)
     options = Options(standardize, on_bad == "skip", saved, every, progress)
     columns = None if columns is None else list(columns)
     vectors = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}

@@ -79,8 +79,10 @@ def _tpqrt() -> Callable[..., None]:
 
     capsule = cython_lapack.__pyx_capi__["dtpqrt"]
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name.restype = ctypes.c_char_p
+    name.argtypes = [ctypes.py_object]
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 12)(pointer(capsule, name(capsule)))
 
 
@@ -91,7 +93,8 @@ class Folder:
     """
 
     def __init__(self, size: int) -> None:
-        self.size, self._tpqrt = size, _tpqrt()
+        self.size = size
+        self._tpqrt = _tpqrt()
         wide = size >= _WIDE
         self.rows = BLOCK // 2 if wide else BLOCK
         self._inner = min(2 * _INNER if wide else _INNER, size)

@@ -292,7 +292,8 @@ def form_of(
     needed = [*numbers, y_at, *(() if w_at is None else (w_at,))]
     texts = [j for j in needed if j != SEPARATE and isinstance(chunk.column(j), Codes)]
     if texts:
-        name, kind = f"column {chunk.names[texts[0]]!r}" if chunk.names else texts[0], chunk.kinds[texts[0]]
+        name = f"column {chunk.names[texts[0]]!r}" if chunk.names else texts[0]
+        kind = chunk.kinds[texts[0]]
         raise TypeError(
             f"{name} is not numeric (dtype {kind or 'object'}): name it in categories, or leave it out"
         )

@@ -89,7 +89,8 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
                 out = (np.arange(start, start + len(B)) + number) % form.held_out == form.held_out - 1
                 folder.fold(held, factor.align(B[out]))
                 B = factor.align(B[~out])
-            kept, steps = kept + len(B), steps + 1
+            kept = kept + len(B)
+            steps = steps + 1
             folder.fold(R, B)
     folder.finish(R)
     if held is not None:
@@ -213,18 +214,23 @@ class _Blocks:
         slots: tuple[Slot, ...],
         space: FloatArray,
     ) -> None:
-        self.chunk, self.numbers, self.form, self.space = chunk, numbers, form, space
+        self.chunk = chunk
+        self.numbers = numbers
+        self.form = form
+        self.space = space
         first = form.intercept + len(form.numbers)
         place = {slot: first + i for i, slot in enumerate(slots)}
         self.levels = slice(first, first + len(slots))
         self.coded = [(c.codes, np.array([place[j, v] for v in c.levels], np.intp)) for j, c in coded.items()]
-        self.runs, self.y = form.runs(), form.response(chunk)
+        self.runs = form.runs()
+        self.y = form.response(chunk)
         weight = form.weights(chunk)
         self.root = None if weight is None else np.sqrt(weight)
 
     def take(self, start: int, stop: int) -> FloatArray:
         """Return the rows start, …, stop − 1. Raises BadChunkData if they are not finite."""
-        chunk, B = self.chunk, self.space[: min(stop, self.chunk.rows) - start]
+        chunk = self.chunk
+        B = self.space[: min(stop, self.chunk.rows) - start]
         here = slice(start, start + len(B))
         if self.form.intercept:
             B[:, 0] = 1

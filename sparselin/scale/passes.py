@@ -48,9 +48,12 @@ def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options
     if options.checkpoint is not None and options.checkpoint.exists():
         saved = load(options.checkpoint, form, source.identity)
     if saved is not None and source.stamp == saved.stamp is not None and _begins(saved, first, number, form):
-        chunks, again = source.chunks(saved.chunks), saved.chunks
+        chunks = source.chunks(saved.chunks)
+        again = saved.chunks
     else:
-        chunks, again = itertools.chain(iter([first]), chunks), number  # an exhausted iterator keeps no chunk
+        # an exhausted iterator keeps no chunk
+        chunks = itertools.chain(iter([first]), chunks)
+        again = number
     del first
     chunks = read_ahead(chunks) if source.read_ahead else chunks
     if saved is not None:
@@ -73,10 +76,14 @@ class Pass(abc.ABC):
     """A pass over chunks: it counts the chunks and bytes read, writes the checkpoint and reports progress."""
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
-        self.form, self.options, self.identity, self.total = form, options, identity, total
+        self.form = form
+        self.options = options
+        self.identity = identity
+        self.total = total
         self.number = self.saved = saved.chunks
         self.trace, self.stamp = saved.trace, saved.stamp
-        self.bytes, self.started = 0, time.perf_counter()
+        self.bytes = 0
+        self.started = time.perf_counter()
 
     @abc.abstractmethod
     def read(self, chunks: Any) -> None:
@@ -118,7 +125,9 @@ class Pass(abc.ABC):
 
     def bad(self, where: str, why: str) -> BadChunk:
         """Return the error for the present chunk; the error can make the problem of the earlier chunks."""
-        state, form, standardize = self.state(), self.form, self.options.standardize
+        state = self.state()
+        form = self.form
+        standardize = self.options.standardize
         return BadChunk(self.number, where, why, lambda: finish(state, form, standardize))
 
 
@@ -136,10 +145,12 @@ class _Chain(Pass):
 
         Raises ValueError if they are not the chunks that were read when the checkpoint was written.
         """
-        path, (_, partial) = self.options.checkpoint, saved.parts[0]
+        path = self.options.checkpoint
+        _, partial = saved.parts[0]
         if early := set(range(min(number, self.number))) - saved.skipped:
             raise other_data(path, f"chunk {min(early)} cannot be used now, and was used before")
-        trace, rows = Digests(), 0
+        trace = Digests()
+        rows = 0
         for i in range(number, saved.chunks):
             try:
                 raw = next(chunks, None)
@@ -154,13 +165,15 @@ class _Chain(Pass):
                 self.form.check(chunk)
             except BadChunkData as error:
                 raise other_data(path, f"chunk {i}, which was used before, {error}") from None
-            trace, rows = trace.after(digest_of(chunk, self.form)), rows + chunk.rows
+            trace = trace.after(digest_of(chunk, self.form))
+            rows = rows + chunk.rows
             if trace.first != saved.trace.first:
                 raise other_data(path, f"chunk {i} is not the one that was read")
             del raw, chunk
         if number < saved.chunks and (trace, rows) != (saved.trace, saved.rows):
             raise other_data(path, f"the chunks {number} to {saved.chunks - 1} are not those that were read")
-        self.partial, self.trace, self.number, self.saved = partial, saved.trace, saved.chunks, saved.chunks
+        self.partial = partial
+        self.trace, self.number, self.saved = saved.trace, saved.chunks, saved.chunks
 
     def read(self, chunks: Iterator[Any]) -> None:
         while True:
@@ -196,7 +209,9 @@ class _Chain(Pass):
         except TooManyLevels as error:
             raise self.bad(raw.where, f"cannot be used: {error}") from None
         # all, or none if Ctrl-C comes before
-        self.partial, self.trace, self.number = partial, trace, self.number + 1
+        self.partial = partial
+        self.trace = trace
+        self.number = self.number + 1
 
 
 def _convert(raw: RawChunk) -> Chunk:

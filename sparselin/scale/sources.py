@@ -222,7 +222,8 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
     If a chunk cannot be read, all later chunks of the row group are failures too.
     """
     batches = file.iter_batches(p, row_groups=[g], columns=names, use_threads=False)
-    where, why = f"row group {g}", ""
+    where = f"row group {g}"
+    why = ""
     for i in range(numbers.stop):
         try:
             raw = UnreadableChunk(why) if why else next(batches)
@@ -253,7 +254,8 @@ def rows_of_chunk(reading: ReadOptions, columns: int, pages: int = 0) -> int:
     `memory`, and MemoryError if it does not fit into the memory of this machine.
     """
     m = 2 + (columns if reading.factored is None else min(columns, reading.factored))
-    factors, row = (48 if reading.held_out else 24) * m**2, 32 * max(columns, 1)
+    factors = (48 if reading.held_out else 24) * m**2
+    row = 32 * max(columns, 1)
     least = factors + row * BLOCK
     if least > available():
         raise MemoryError(

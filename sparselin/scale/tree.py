@@ -118,7 +118,9 @@ class _Tree(Pass):
 
     def compare(self, saved: Saved, chunks: list[Any]) -> None:
         """Read the chunks of a checkpoint again; ValueError if they are not those that were read before."""
-        path, trace, rows = self.options.checkpoint, Digests(), 0
+        path = self.options.checkpoint
+        trace = Digests()
+        rows = 0
         used = [(i, chunk) for i, chunk in enumerate(chunks[: saved.chunks]) if i not in saved.skipped]
         for i, future in self._leaves(used, again=True):
             try:
@@ -127,7 +129,8 @@ class _Tree(Pass):
                 raise BadChunk(i, "", f"cannot be read: {type(error).__name__}: {error}") from error
             if leaf.why is not None:
                 raise other_data(path, f"chunk {i}, which was used before, {leaf.why}")
-            trace, rows = trace.after(leaf.digest), rows + leaf.partial.rows
+            trace = trace.after(leaf.digest)
+            rows = rows + leaf.partial.rows
             if trace.first != saved.trace.first:
                 raise other_data(path, f"chunk {i} is not the one that was read")
         if (trace, rows) != (saved.trace, saved.rows):
@@ -141,7 +144,8 @@ class _Tree(Pass):
     def _leaves(self, chunks: Iterable[tuple[int, Any]], again: bool = False) -> Iterator[tuple[int, Any]]:
         """Yield (number, leaf to come) in order; a few leaves ahead are being read meanwhile."""
         waiting: deque[Any] = deque()
-        rest, window = iter(chunks), _LEAVES_PER_THREAD * self.executor.threads()
+        rest = iter(chunks)
+        window = _LEAVES_PER_THREAD * self.executor.threads()
         how = (self.form, self.options.checkpoint is not None, again)
         while True:
             for number, delayed in itertools.islice(rest, window - len(waiting)):
@@ -165,7 +169,8 @@ class _Tree(Pass):
             raise self.bad("", summary.why)
         self._push(leaf)
         self.trace = self.trace.after(summary.digest) if summary.digest else self.trace
-        self.number, self.bytes = self.number + 1, self.bytes + summary.bytes
+        self.number = self.number + 1
+        self.bytes = self.bytes + summary.bytes
         self.rows += summary.partial.rows_read
 
     def _push(self, part: Any) -> None:
@@ -173,7 +178,8 @@ class _Tree(Pass):
         height = 0
         while self.parts and self.parts[-1][0] == height:
             _, before = self.parts.pop()
-            part, height = self.executor.merge(before, part, self.form), height + 1
+            part = self.executor.merge(before, part, self.form)
+            height = height + 1
         self.parts.append((height, part))
 
     def state(self) -> Partial:

@@ -87,11 +87,14 @@ class FoundSet:
 
     def result(self, dtype: np.dtype[Any]) -> SubsetResult:
         """Return the best set as a result, with arrays of this dtype."""
-        best, explained, growth = self.best, self.best.explained, self.best.growth
+        best = self.best
+        explained, growth = self.best.explained, self.best.growth
         assert explained is not None
-        problem, support = explained.selection.problem, np.array(best.index, np.intp)
+        problem = explained.selection.problem
+        support = np.array(best.index, np.intp)
         coef, intercept = restore(problem, support, explained.selection.path(self.status).coef)
-        diversity, gains = 0.0 if growth is None else float(growth.value), np.array(best.gains, dtype)
+        diversity = 0.0 if growth is None else float(growth.value)
+        gains = np.array(best.gains, dtype)
         values = (best.value, explained.value, diversity, gains, self.candidates, self.moves, self.status)
         return SubsetResult(support, coef.astype(dtype), *values, best.gram.d, intercept, problem.names)
 
@@ -146,7 +149,11 @@ class Climb:
     def __init__(
         self, gram: Gram, f: SetFunction, U: IndexArray, eps: float, strict: bool, fixed: Sequence[int] = ()
     ) -> None:
-        self.gram, self.f, self.U, self.strict, self.fixed = gram, f, U, strict, len(fixed)
+        self.gram = gram
+        self.f = f
+        self.U = U
+        self.strict = strict
+        self.fixed = len(fixed)
         self.rate = eps / max(1, len(U)) ** 2
         self.growth = grow(gram, f, fixed)
         self.moves = 0
@@ -253,7 +260,8 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
     """
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
-    named, moves = [("S1", S1)], 0
+    named = [("S1", S1)]
+    moves = 0
     if status not in _UNFINISHED:
         inner = local(task, np.setdiff1d(S1.index, forced), forced)
         named.append(("S1'", inner.best))

@@ -201,7 +201,10 @@ class _Trials:
     def __init__(
         self, task: SearchTask, largest: int, method: Method, forced: IndexArray, callback: Watch | None
     ) -> None:
-        self.task, self.largest, self.method, self.callback = task, largest, method, callback
+        self.task = task
+        self.largest = largest
+        self.method = method
+        self.callback = callback
         self.forced = forced
         self.r2: dict[float, dict[int, float]] = {}
         self.over = False
@@ -258,13 +261,15 @@ class _Trials:
         up to rounding, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0, or if f is
         constant up to rounding.
         """
-        d, k = self.task.gram.d, self.largest
+        d = self.task.gram.d
+        k = self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
         assert chosen.explained is not None
         diverse = dataclasses.replace(self.at(1.0, k), problem=None)
         most, _ = forward(diverse, len(chosen.index), np.arange(d), self.forced)
         (rise, error), (other, other_error) = (self._rise(S.index) for S in (most, chosen))
-        r2, gap = chosen.explained.value, rise - other
+        r2 = chosen.explained.value
+        gap = rise - other
         if gap <= error + other_error:
             gap = abs(rise)
         return r2 / gap if r2 > 0 and gap > error else 1.0

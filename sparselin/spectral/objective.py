@@ -72,7 +72,8 @@ class GrowingR2:
 
     def add(self, j: int) -> None:
         """Add feature j to the set S. If its column is in the span of X_S, R² does not change."""
-        selection, qr = self.selection, self.selection.qr
+        selection = self.selection
+        qr = self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(feature=j))
         self.c[j] = 0
@@ -117,7 +118,8 @@ class GrowingR2:
             measured = self.selection.measure(J[inexact]).quotients()
             score[inexact] = np.abs(measured.score) / self.problem.y_norm
             error[inexact] = measured.coarse * measured.error / self.problem.y_norm
-        low, high = np.maximum(score - error, 0) ** 2, (score + error) ** 2
+        low = np.maximum(score - error, 0) ** 2
+        high = (score + error) ** 2
         return (high + low) / 2, (high - low) / 2
 
 
@@ -137,7 +139,9 @@ class Objective:
         capacity: int = 8,
         lazy: bool | None = None,
     ) -> None:
-        self.gram, self.problem, self.nu = gram, problem, nu if f is not None else 0.0
+        self.gram = gram
+        self.problem = problem
+        self.nu = nu if f is not None else 0.0
         self.explained = None if problem is None else GrowingR2(problem, gram, capacity)
         self.growth: Growth | None = None if f is None else grow(gram, f)
         self.lazy = isinstance(self.growth, PowerGrowth) and lazy is not False
@@ -225,8 +229,10 @@ class Objective:
         assert isinstance(self.growth, PowerGrowth)
         bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
         vague = error + self._vague()
-        total, known = np.full(len(J), -np.inf), np.zeros(len(J), bool)
-        best, batch = -np.inf, _BATCH
+        total = np.full(len(J), -np.inf)
+        known = np.zeros(len(J), bool)
+        best = -np.inf
+        batch = _BATCH
         while True:
             left = np.flatnonzero(~known & (bound >= best))
             if not len(left):
@@ -234,7 +240,8 @@ class Objective:
             m = left[np.argsort(-bound[left], kind="stable")[:batch]]
             f, f_error, self._bounds[J[m]] = self.growth.bounded_gains(J[m])
             self.evaluations += len(m)
-            total[m], known[m] = r2[m] + self.nu * f, True
+            total[m] = r2[m] + self.nu * f
+            known[m] = True
             error[m] += self.nu * f_error
             best = max(best, float((total[m] - error[m]).max()))
             batch *= 2

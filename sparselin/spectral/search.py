@@ -237,7 +237,8 @@ def _check_arguments(
     problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Columns
 ) -> tuple[int, float, IndexArray]:
     """Check the arguments k, ν, f and `forced`; return k, ν and the forced indices."""
-    (k, first), nu = problem.budget(k, forced), check_level(nu, "nu")
+    k, first = problem.budget(k, forced)
+    nu = check_level(nu, "nu")
     if f is not None:
         check_regularizer(f)
     elif nu > 0:
@@ -264,8 +265,11 @@ def task_for(
 ) -> SearchTask:
     """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
     check_choice(variant, "variant", get_args(Variant))
-    double, nu, eps = centre(problem).in_double(), check_level(nu, "nu"), check_level(eps, "eps")
-    gram, complete = Gram.of_problem(double), variant == "complete"
+    double = centre(problem).in_double()
+    nu = check_level(nu, "nu")
+    eps = check_level(eps, "eps")
+    gram = Gram.of_problem(double)
+    complete = variant == "complete"
     return SearchTask(
         problem=double,
         gram=gram,
@@ -286,7 +290,8 @@ def _by_ols(
 
     def subset(path: SelectionPath) -> SubsetResult:
         diversity = 0.0 if f is None or gram is None else grow(gram, f, path.support.tolist()).value
-        fields, moves = subset_fields(path), len(path.support)
+        fields = subset_fields(path)
+        moves = len(path.support)
         return SubsetResult(**fields, diversity=diversity, candidates=(), moves=moves, status=path.status)
 
     watch = None if callback is None else lambda path: callback(subset(path))

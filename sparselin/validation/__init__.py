@@ -266,8 +266,8 @@ def check_indices(
         J = [_position(i, names, name) if isinstance(i, str) else _index(i) for i in given]
     except TypeError:
         words = "names of columns, or integer column indices" if names else "integer column indices"
-        hint, whole = "np.flatnonzero converts a mask to indices.", cast(Any, indices)
-        if isinstance(whole, (str, int, np.integer)) and not isinstance(whole, bool):
+        hint = "np.flatnonzero converts a mask to indices."
+        if isinstance(whole := cast(Any, indices), (str, int, np.integer)) and not isinstance(whole, bool):
             hint = f"Pass a list: [{indices!r}]."
         elif names is None and any(isinstance(i, str) for i in given):
             hint = "X has no names. Pass a frame whose labels are all strings, or Problem(X, y, names=...)."

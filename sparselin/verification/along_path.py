@@ -89,7 +89,8 @@ def verify_design(
     The path, the comparison of the supports, and the record of each step.
     """
     methods = methods or Methods()
-    rng, space = np.random.default_rng(seed), orthonormal_basis(X)
+    rng = np.random.default_rng(seed)
+    space = orthonormal_basis(X)
     path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
     records = []
     for t in range(1, len(path.support) + 1):

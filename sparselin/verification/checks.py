@@ -68,7 +68,8 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
     equality where v_i > 0. At λ* − ε, v gives a solution with β_i = ε·signs_i·v_i for i ∈ T. This β must
     satisfy the KKT conditions at ε = 99.9 % of ε₂ = λ* − λ₂, and violate the conditions at 102 % of ε₂.
     """
-    entry, T = step.entry, np.array(step.entry.tied, np.intp)
+    entry = step.entry
+    T = np.array(step.entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
     surely, perhaps = set(step.tied_within(0.25).tolist()), set(step.tied.tolist())
     if not surely <= set(entry.tied) <= perhaps or not np.array_equal(entry.signs, np.sign(step.c[T])):
@@ -77,10 +78,12 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
         return violates(f"v = {v} on T = {entry.tied} is not positive exactly on A(S) = {entry.active}")
     Z = step.Z[:, T] * entry.signs
     u = Z @ v
-    rate, slack = Z.T @ u, 1e3 * step.rounding * step.norms[T] * max(1.0, float(np.linalg.norm(u)))
+    rate = Z.T @ u
+    slack = 1e3 * step.rounding * step.norms[T] * max(1.0, float(np.linalg.norm(u)))
     if np.any(rate < 1 - slack) or np.any(np.abs(rate - 1)[v > 0] > slack[v > 0]):
         return violates(f"v does not solve min ½vᵀHv − 1ᵀv over v ≥ 0: Hv = {rate}")
-    proof, slack = _proof_lower(step), 1e-9 * entry.lam_star + 4 * step.error[T[0]]
+    proof = _proof_lower(step)
+    slack = 1e-9 * entry.lam_star + 4 * step.error[T[0]]
     if abs(entry.proof_lower - proof) > slack or proof < entry.window_lower - slack:
         words = f"λ₀ = {entry.proof_lower:.17g}, but the proof gives {proof:.17g}"
         return violates(f"{words}; λ₂ = {entry.window_lower:.17g}")
@@ -133,7 +136,8 @@ def _proof_lower(step: ProjectedDesign) -> float:
 
 def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
     """Check (b), λ*(S), by solving the LASSO: β = 0 off S is optimal at λ*(1 + δ), but not at λ*(1 − δ)."""
-    lam_star, delta = step.entry.lam_star, step.delta
+    lam_star = step.entry.lam_star
+    delta = step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
     target = 0.05 * (delta * lam_star / float(step.lengths.max())) ** 2
@@ -173,7 +177,8 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
 
     A(S) are the features that enter the LASSO first.
     """
-    b, finding = step.start(rng), AGREES
+    b = step.start(rng)
+    finding = AGREES
     scale = ((step.entry.lam_star - step.lam) / float(step.lengths.max())) ** 2
     for accuracy in (1e-6, 1e-12):
         b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
@@ -195,7 +200,8 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     subset of A(S).
     """
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
-    A, J = list(step.entry.active), np.flatnonzero(~zero)
+    A = list(step.entry.active)
+    J = np.flatnonzero(~zero)
     if zero[A].any():
         return violates(f"{[j for j in A if zero[j]]} of A(S) are proved zero in the window")
     b = np.where(zero, 0, b)
@@ -233,8 +239,10 @@ def missing_from_active(step: ProjectedDesign) -> tuple[list[int], list[int]]:
     Z = step.Z[:, T] * step.entry.signs
     u = Z @ v
     tight = np.flatnonzero((v == 0) & (np.abs(Z.T @ u - 1) < 1e-9))
-    basis, lengths = orthonormal_basis(Z), np.linalg.norm(Z, axis=0)
-    Z, goal = basis.T @ (Z / lengths), basis.T @ u / np.linalg.norm(u)
+    basis = orthonormal_basis(Z)
+    lengths = np.linalg.norm(Z, axis=0)
+    Z = basis.T @ (Z / lengths)
+    goal = basis.T @ u / np.linalg.norm(u)
     # x_j = v_j‖z_j‖/‖u‖ has Σx_j/‖z_j‖ ≤ Σv_jz_jᵀu/‖u‖ = ‖u‖, because z_jᵀu ≥ 1
     weights = lengths * np.linalg.norm(u)
     signs = [
@@ -256,7 +264,8 @@ def _sign_of_largest(
     """
     if lp.status != 0:
         return None
-    x, y = np.maximum(lp.x, 0), lp.eqlin.marginals
+    x = np.maximum(lp.x, 0)
+    y = lp.eqlin.marginals
     if row @ x > 1e-5 and np.linalg.norm(Z @ x - goal) <= 1e-7:
         return 1
     return 0 if -goal @ y + max(0.0, float((weights * (Z.T @ y + row)).max())) <= 1e-5 else None
@@ -319,9 +328,11 @@ def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResu
     P_S^⊥ projects off the columns S, and β is the solution of the LASSO. Returns the result, and the duality
     gap divided by ‖y‖².
     """
-    lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
+    lam, S = step.lam, step.S
+    A = np.array(step.entry.active, np.intp)
     projection = methods.project_dual(step.X, step.y, lam, forced=S)
-    u, coef = projection.u, np.array(projection.coef)
+    u = projection.u
+    coef = np.array(projection.coef)
     y_norm = float(np.linalg.norm(step.y))
     kappa = float(np.linalg.cond(_normalize(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
     # if A(S) is dependent, κ is infinite, but the projection depends only on the span
@@ -406,7 +417,8 @@ def lowest_ratio(step: ProjectedDesign, methods: Methods, rng: np.random.Generat
     high = step.lam / step.entry.lam_star
     low = 0.8 * high
     while low > 0.01 and picks(low):
-        high, low = low, 0.8 * low
+        high = low
+        low = 0.8 * low
     if low <= 0.01:
         return high
     for _ in range(4):

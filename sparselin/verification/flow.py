@@ -63,7 +63,9 @@ from sparselin.verification.projected_design import (
 )
 
 LOGS = tuple(k * math.log(10) for k in (30, 100, 300))  # L at α = 1e-30, 1e-100 and 1e-300
-TOLERANCE, HORIZON, TIMES = 1e-3, 1000.0, 200
+TOLERANCE = 1e-3
+HORIZON = 1000.0
+TIMES = 200
 _LARGEST, _RESOLUTION = 1e9, 4e12  # bounds on L, and on L·max|β|
 
 
@@ -120,7 +122,8 @@ def verify_flow(
     """
     X = X / 2.0 ** np.frexp(np.linalg.norm(X, axis=0).max())[1]
     y = y / 2.0 ** np.frexp(np.abs(X.T @ y).max())[1]
-    path, lam = flow(X, y), float(np.abs(X.T @ y).max())
+    path = flow(X, y)
+    lam = float(np.abs(X.T @ y).max())
     leaves = sum(not set(old) <= set(new) for old, new in itertools.pairwise(path.supports))
     complete = path.status is Status.COMPLETED
     if lam <= 8 * EPS * math.sqrt(len(y)) * np.linalg.norm(y) or not (len(path) or complete):
@@ -152,7 +155,9 @@ def integrate(X: FloatArray, y: FloatArray, log_alpha: float, times: FloatArray,
     log_alpha : L = log(1/α).
     tol : the relative and absolute tolerance of the solver for s.
     """
-    G, b, L = X.T @ X, X.T @ y, log_alpha
+    G = X.T @ X
+    b = X.T @ y
+    L = log_alpha
 
     def part(s: FloatArray, sign: int) -> FloatArray:
         """Return |h(s)| for the sign −1, and its derivative over 2L for the sign 1."""
@@ -176,7 +181,8 @@ def integrate(X: FloatArray, y: FloatArray, log_alpha: float, times: FloatArray,
 def error_bound(path: FlowPath, end: float, log_alpha: float) -> float:
     """Return the bound (1) on ‖s_α − s‖∞ up to the time `end`, for max‖X_j‖ = 1 and L = log_alpha."""
     edges = np.array([0.0, *path.tau[path.tau < end], end])
-    coef, s = np.abs(path.at(edges[:-1])), np.minimum(np.abs(path.s_at(edges)), 1)
+    coef = np.abs(path.at(edges[:-1]))
+    s = np.minimum(np.abs(path.s_at(edges)), 1)
     x = np.maximum(lambertw(4 * math.e * coef).real - 1, 0)  # (1 + x)eˣ = 4b
     level = np.exp(2 * log_alpha * (s - 1))
     zero = (level[1:] + level[:-1]) / np.maximum(2 * log_alpha * np.abs(np.diff(s, axis=0)), 2) / (4 * math.e)
@@ -191,7 +197,8 @@ def _compare(
 
     decisive : the L of the last run.
     """
-    bound, distance = error_bound(path, float(times[-1]), log_alpha), math.nan
+    bound = error_bound(path, float(times[-1]), log_alpha)
+    distance = math.nan
     least = TOLERANCE if log_alpha == decisive else bound
     for tol in min(1e-7, 1e-3 / log_alpha) * np.array([1, 0.1]):
         before = distance
@@ -213,11 +220,14 @@ def _check_average(
     a is the largest ‖β‖₁ so far, they change β̄_i by s_error·|β_i| and s_i by s_error, and the duality gap by
     at most 3λ·s_error·a, which is `slack`.
     """
-    lasso, found, flags = lasso_path(X, y), AGREES, list[bool]()
+    lasso = lasso_path(X, y)
+    found = AGREES
+    flags = list[bool]()
     for tau in times[times * lasso.knots[-1] <= 1]:
         average = path.average(tau)
         coefs = np.array([average.coef, lasso.at(1 / tau)])
-        r, sums = y - coefs @ X.T, np.abs(coefs).sum(axis=1) / tau
+        r = y - coefs @ X.T
+        sums = np.abs(coefs).sum(axis=1) / tau
         D = 0.5 * float((r[0] - r[1]) @ (r[0] + r[1])) + sums[0] - sums[1]
         terms = np.linalg.norm(r, axis=1) * np.linalg.norm(np.abs(y) + np.abs(coefs) @ np.abs(X.T), axis=1)
         error = EPS * sum(X.shape) * float((terms + sums).sum())
@@ -234,8 +244,10 @@ def _check_average(
 
 def _check_restart(X: FloatArray, y: FloatArray, flow: Callable[..., FlowPath]) -> CheckResult:
     """Compare the picks of the restarted flow with those of OMP, and in ties with A(S)."""
-    path, greedy = flow(X, y, restart=True), omp(X, y, X.shape[1])
-    picks, others = path.supports[-1] if len(path) else (), tuple(greedy.support.tolist())
+    path = flow(X, y, restart=True)
+    greedy = omp(X, y, X.shape[1])
+    picks = path.supports[-1] if len(path) else ()
+    others = tuple(greedy.support.tolist())
     for t, pick in enumerate(picks):
         entry = first_entry(X, y, forced=picks[:t])
         alike = picks[:t] == others[:t] and t < len(others) and len(greedy.ties[t]) == 1

@@ -38,8 +38,11 @@ def interior_point(Z: FloatArray, r: FloatArray, lam: float) -> FloatArray | Non
     settings.verbose = False
     for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"):
         setattr(settings, name, 1e-12)
-    (p, m), lam_star = Z.shape, float(np.abs(Z.T @ r).max())
-    norm, one, zero = float(np.sqrt(np.sum(Z**2, axis=0).max())), np.eye(m), np.zeros((m, p))
+    p, m = Z.shape
+    lam_star = float(np.abs(Z.T @ r).max())
+    norm = float(np.sqrt(np.sum(Z**2, axis=0).max()))
+    one = np.eye(m)
+    zero = np.zeros((m, p))
     square = csc_array(np.diag(np.repeat([1.0, 0.0], [p, m])))
     linear = np.append(-r * (norm / lam_star), np.zeros(m))
     rows = csc_array(np.block([[Z.T / norm, -one], [zero, one], [zero, -one]]))

@@ -141,7 +141,8 @@ class ProjectedDesign:
 
     def tied_within(self, share: float) -> IndexArray:
         """Return the features whose correlation |c_j| is largest, within `share` times its error."""
-        size, error = np.abs(self.c), share * self.error
+        size = np.abs(self.c)
+        error = share * self.error
         return np.flatnonzero((size > error) & (size + error >= (size - error).max()))
 
     @property

@@ -131,7 +131,8 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
                 "outputs, such as lambda d, q: mlp(d, [32], q) with mlp of sparselin.neural; "
                 f"got {type(self.network).__name__}"
             )
-        made, call = self.network(n_features, task.n_outputs), f"network({n_features}, {task.n_outputs})"
+        made = self.network(n_features, task.n_outputs)
+        call = f"network({n_features}, {task.n_outputs})"
         if not isinstance(made, nn.Module):
             raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
         made = made.to(task.rows.X)

@@ -93,7 +93,8 @@ class _LassoNet(NetworkEstimator):
 
         selected : the selected features; by default all features of the row, the most important first.
         """
-        self.row_, self.lam_ = row, float(self.path_.lam[row])
+        self.row_ = row
+        self.lam_ = float(self.path_.lam[row])
         if selected is None:
             ranking = self.path_.ranking()
             selected = ranking[self.path_.mask[row][ranking]]
@@ -105,7 +106,8 @@ class _LassoNet(NetworkEstimator):
         self, task: NetworkTask, network: nn.Module, stop_on: str = "validation", **options: Any
     ) -> LassoNetPath:
         """Train the path on the rows of the task."""
-        rows, options = task.rows, {"lams": self.lams, **options}
+        rows = task.rows
+        options = {"lams": self.lams, **options}
         return lassonet_path(
             network,
             rows.X,
@@ -129,7 +131,8 @@ class _LassoNet(NetworkEstimator):
 
     def _retrain(self, task: NetworkTask, network: nn.Module) -> nn.Module:
         """Train a network on the selected features. If there are validation rows, keep the best epoch."""
-        rows, backtrack = task.rows, self.backtrack or task.validation is not None
+        rows = task.rows
+        backtrack = self.backtrack or task.validation is not None
         return refit(
             network,
             rows.X,

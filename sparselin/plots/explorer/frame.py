@@ -97,10 +97,12 @@ def _flow(view: Scene) -> Frame:
     path = gradient_flow(view.X, view.y, forced=view.S)
     if path.status is not Status.COMPLETED:
         return {"words": "The flow is not drawn, because rounding leaves one of its events undecided."}
-    lam, levels = view.lam, np.unique([0.0, *view.path.knots, *(1 / path.tau)])[::-1].tolist()
+    lam = view.lam
+    levels = np.unique([0.0, *view.path.knots, *(1 / path.tau)])[::-1].tolist()
     ends = path.at([0.0, *path.tau])
     means = np.array([*(path.average(1 / level).coef for level in levels[:-1]), ends[-1]])
-    mean, sets = path.average(1 / lam), [set[int](), *map(set, path.supports)]
+    mean = path.average(1 / lam)
+    sets = [set[int](), *map(set, path.supports)]
     count = int(np.searchsorted(path.tau, 1 / lam, side="right"))
     times = {0: "does not jump", 1: "jumps once", 2: "jumps twice"}.get(count, f"jumps {count} times")
     wrong = " and ".join(f"s{_low(j)}\u00a0≠\u00a0sign\u00a0β̄{_low(j)}" for j in mean.violations)

@@ -58,7 +58,8 @@ def frames(state: State) -> list[list[Frame]]:
     The selected set S grows from ∅ by the features of the preset's S, and then by the picks of OMP except the
     last one. The levels of λ are a grid up to 1.2·λ*, the knots of each path, and the λ of the preset.
     """
-    X, y = state.X, np.array(state.y)
+    X = state.X
+    y = np.array(state.y)
     s = len(state.S)
     most = max(min(X.shape) - 1, s)  # with all features in S, the slice is only a point
     order = omp(X, y, max(most, 1), forced=state.S).support.tolist()

@@ -38,7 +38,8 @@ def snap(state: State, moved: str, radius: float) -> State:
     if moved not in map(str, range(len(state.columns))):
         last = len(state.columns) - 1
         raise ValueError(f"moved must be y, lam or a column from 0 to {last}; got {moved[:40]!r}")
-    j, columns = int(moved), list(state.columns)
+    j = int(moved)
+    columns = list(state.columns)
 
     def with_column(x: Point) -> State:
         columns[j] = x
@@ -88,7 +89,8 @@ def _tied_response(state: State, radius: float) -> FloatArray | None:
     radius, in the polyhedron, and not at P_S^⊥y = 0.
     """
     P, r = _residual(state)
-    y, X = np.array(state.y), P @ state.X
+    y = np.array(state.y)
+    X = P @ state.X
     off = [j for j in range(X.shape[1]) if j not in state.S]
     c = state.X.T @ r
     i = max(off, key=lambda j: abs(c[j]), default=None)
@@ -99,7 +101,8 @@ def _tied_response(state: State, radius: float) -> FloatArray | None:
     # the others belong to copies, which are tied everywhere
     some = sizes > 1e-12 * np.linalg.norm(state.X[:, off], axis=0).max()
     walls = G[some] / sizes[some, None] if len(G) else np.zeros((0, len(y)))
-    best, passed = None, np.zeros((0, len(y)))
+    best = None
+    passed = np.zeros((0, len(y)))
     for g in walls[np.argsort(walls @ y, kind="stable")]:
         more = np.concatenate([passed, g[None]])
         point = y - np.linalg.lstsq(more, more @ y, rcond=1e-9)[0]
@@ -125,7 +128,8 @@ def _tied_column(state: State, j: int, radius: float) -> FloatArray | None:
     P_S^⊥y is the residual of least squares on S. Returns the moved column; None if the column would move
     farther than the radius, or if no such point exists.
     """
-    x, X = np.array(state.columns[j]), state.X
+    x = np.array(state.columns[j])
+    X = state.X
     others = [i for i in range(X.shape[1]) if i != j]
     _, r = _residual(state)
     if j in state.S or not others or r @ r == 0:

@@ -78,7 +78,8 @@ def around_y(
 
 def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Return the azimuth of ±X_j around y in radians (d,), and its angle to y in degrees (d,)."""
-    columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
+    columns = problem.columns(np.arange(problem.d))
+    lengths = problem.column_norms
     centre = problem.y / problem.y_norm
     east = np.linalg.svd(centre[None])[2][1]
     north = np.cross(centre, east)

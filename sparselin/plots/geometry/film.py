@@ -48,7 +48,8 @@ def animation(X: Any, y: ArrayLike, *, forced: Columns = (), frames: int = 60) -
     view = scene(X, y, forced, None)
     levels = np.linspace(view.entry.lam_star, 0, check_count(frames, "frames", 2))
     figure = pyplot().figure(figsize=(9.0, 4.5), dpi=_DPI, layout="constrained")
-    left, right = _dual(figure, view), _primal(figure.add_subplot(1, 2, 2), view)
+    left = _dual(figure, view)
+    right = _primal(figure.add_subplot(1, 2, 2), view)
     moving: list[Any] = []
 
     def draw(lam: float) -> None:
@@ -113,7 +114,8 @@ def _primal(ax: Any, view: Scene) -> Any:
 
 def _frame(left: Any, right: Any, view: Scene) -> None:
     """Draw the parts that change with λ: the polytope, u, the active set, and the paths from λ* down to λ."""
-    lam, lam_star = view.lam, view.entry.lam_star
+    lam = view.lam
+    lam_star = view.entry.lam_star
     half, far = extent(view, [lam_star])
     drawn = max(lam, _LAST * lam_star)
     if len(view.X) == 3:

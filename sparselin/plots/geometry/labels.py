@@ -85,7 +85,8 @@ class Labels:
     """
 
     def __init__(self, ax: Any) -> None:
-        self.ax, self.figure = ax, ax.figure
+        self.ax = ax
+        self.figure = ax.figure
         self.figure.draw_without_rendering()
         self.pixel = self.figure.dpi / 72
         self.boxes: list[FloatArray] = []  # (x, y, x, y) in pixels

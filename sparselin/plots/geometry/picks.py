@@ -143,7 +143,8 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
         angle = math.atan2(star[1], star[0])
         ax.plot(angle, 2.1, "*", color="black", markersize=14)
         ax.text(angle, 2.28, "y", fontsize=POINTS, ha="center", va="center")
-    lengths, labels = np.hypot(*X), Labels(ax)
+    lengths = np.hypot(*X)
+    labels = Labels(ax)
     feet = np.column_stack([np.arctan2(X[1], X[0]), 0 * lengths])
     tips = feet + np.outer(0.85 * lengths / lengths.max(), [0, 1])
     for j in np.flatnonzero(lengths).tolist():
@@ -160,7 +161,8 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
     colour = look(j)["color"] if j is not None else "white"
     hatch = _HATCHES[(j or 0) // 7 % len(_HATCHES)]
     for turn in (0.0, math.pi):
-        middle, width = (start + end) / 2 + turn, end - start
+        middle = (start + end) / 2 + turn
+        width = end - start
         ax.bar(middle, 0.45, width, bottom, color=colour, hatch=hatch, **_RING)
         length = width * (bottom + 0.22)
         if length > 0.13 and picks:

@@ -54,7 +54,8 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     problem = Problem(X, y)
     if problem.d != 2:
         raise ValueError(f"X must have 2 columns, one for each axis; got X of shape {problem.X.shape}")
-    columns, v = problem.columns([0, 1]).astype(float), problem.y.astype(float)
+    columns = problem.columns([0, 1]).astype(float)
+    v = problem.y.astype(float)
     path = lasso_path(columns, v)
     if not path.knots[0] > 0:
         raise ValueError("y must be correlated with a column of X; here β(λ) = 0 for every λ")
@@ -177,8 +178,10 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     if not len(path.support):
         why = f"here OMP selects nothing ({path.status.message})"
         raise ValueError(f"y must be correlated with a column of X; {why}")
-    columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
-    steps, size = len(path.support), float(lengths.max())
+    columns = problem.columns(np.arange(problem.d)).astype(float)
+    lengths = problem.column_norms.astype(float)
+    steps = len(path.support)
+    size = float(lengths.max())
     ax = picture(ax, title="columns by their angle to the residual r", figsize=(1.0 + 3.4 * steps, 4.6))
     ax.set(xlim=(-0.15, _APART * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -189,7 +192,8 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
         along = np.abs(columns.T @ unit)
         cosine = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = np.arccos(np.minimum(cosine, 1))
-        corner, rays = np.array([_APART * t, 0.0]), np.column_stack([np.cos(angle), np.sin(angle)])
+        corner = np.array([_APART * t, 0.0])
+        rays = np.column_stack([np.cos(angle), np.sin(angle)])
         found.append((angle, corner, corner + lengths[:, None] / size * rays))
     styles = _styles(path, [angle for angle, _, _ in found])
     for t, (angle, _, tips) in enumerate(found):
@@ -222,7 +226,8 @@ def _quarter(
     ax: Axes, path: Any, t: int, angle: FloatArray, tips: FloatArray, styles: dict[int, dict[str, Any]]
 ) -> None:
     """Draw the rays of one step, their shadows on r, the pick and the smallest angle."""
-    pick, left = int(path.support[t]), _APART * t
+    pick = int(path.support[t])
+    left = _APART * t
     turn = np.linspace(0, np.pi / 2, 60)
     ax.plot(left + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
     arrow(ax, (left, 0), (left + 1.15, 0), arrowstyle="-|>", color="black", linewidth=2)

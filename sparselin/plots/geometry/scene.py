@@ -70,7 +70,8 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
     """Check the design and response of a picture, and return its scene at λ, by default at λ*/2."""
     problem = in_space(X, y)
     J = problem.indices(forced, "forced").tolist()
-    columns, v = problem.columns(np.arange(problem.d)).astype(float), problem.y.astype(float)
+    columns = problem.columns(np.arange(problem.d)).astype(float)
+    v = problem.y.astype(float)
     entry = first_entry(columns, v, forced=J)
     lam = level(lam, entry.lam_star)
     path = lasso_path(columns, v, forced=J)

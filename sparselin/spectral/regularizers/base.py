@@ -209,7 +209,9 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     Because h is concave, |h(t) − h(λ)| over t in [λ − e, λ + e] ∩ [0, ∞) is largest at an end of this
     interval, or at the maximum of h, which is at 1 if h does not increase.
     """
-    low, high, here = np.maximum(values - e, 0), values + e, h(values)
+    low = np.maximum(values - e, 0)
+    high = values + e
+    here = h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 

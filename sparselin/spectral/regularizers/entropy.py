@@ -137,13 +137,15 @@ class LogDetGrowth:
 
     def add(self, j: int) -> None:
         self.pivots[j] = self._best_pivots(np.array([j]))[0][0]
-        t, pivot = len(self.index), float(self.pivots[j])
+        t = len(self.index)
+        pivot = float(self.pivots[j])
         self._factors = None
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             self._inverse = np.pad(self._inverse, (0, t))
             self._inverse_diagonal = np.pad(self._inverse_diagonal, (0, t))
-        mine, root = self._rows[:t, j].copy(), math.sqrt(pivot)
+        mine = self._rows[:t, j].copy()
+        root = math.sqrt(pivot)
         extend(self._rows, t, self.gram.column(j), j, self.delta, self.pivots)
         largest = 1 / math.sqrt(self.delta)  # bounds the entries of L⁻¹
         np.clip(mine @ self._inverse[:t, :t] / -root, -largest, largest, out=self._inverse[t, :t])
@@ -164,7 +166,8 @@ class LogDetGrowth:
         follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx. If the bounds are large, M_S⁻¹ = R⁻¹R⁻ᵀ is computed from
         the QR factors of (X_S, √δI).
         """
-        t, size = len(self.index), self._size
+        t = len(self.index)
+        size = self._size
         own = self.gram.diagonal[self.index] + self.delta
         pivots = np.maximum(1 / self._inverse_diagonal[:t], self.delta)
         ratio = self._ratio(pivots, own, size)
@@ -179,14 +182,16 @@ class LogDetGrowth:
 
         A pivot whose error may be large is measured, that is, computed from X.
         """
-        pivots, own = self.pivots[J], self.gram.diagonal[J] + self.delta
+        pivots = self.pivots[J]
+        own = self.gram.diagonal[J] + self.delta
         ratio = self._ratio(pivots, own, self._size + own)
         inexact = np.flatnonzero(ratio > _MAX_RATIO)
         if len(inexact) and self.gram.problem is not None:
             bound = self._measured_ratio(self._size + own[inexact])
             better = bound < ratio[inexact]
             inexact, bound = inexact[better], bound[better]
-            pivots[inexact], ratio[inexact] = self._measure(J[inexact]), bound
+            pivots[inexact] = self._measure(J[inexact])
+            ratio[inexact] = bound
         return pivots, ratio
 
     def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
@@ -215,9 +220,11 @@ class LogDetGrowth:
 
     def _measure(self, J: IndexArray) -> FloatArray:
         """Compute the pivots of J from X, as squared distances of columns of (X, √δI) from the span of S."""
-        problem, (Q, _) = self.gram.problem, self._factors_of_S()
+        problem = self.gram.problem
+        Q, _ = self._factors_of_S()
         assert problem is not None
-        n, squares = len(Q) - len(self.index), np.empty(len(J))
+        n = len(Q) - len(self.index)
+        squares = np.empty(len(J))
         for here in blocks(len(J), len(Q)):
             Z = problem.columns(J[here]).astype(np.float64)
             Z = np.concatenate([Z, np.zeros((len(Q) - n, Z.shape[1]))])

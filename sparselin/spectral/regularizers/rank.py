@@ -117,13 +117,15 @@ class PowerGrowth:
         t = len(self.index)
         if t == self._decomposed_size:
             return
-        self._decomposed_size, self._trace = t, float(self.gram.diagonal[self.index].sum())
+        self._decomposed_size = t
+        self._trace = float(self.gram.diagonal[self.index].sum())
         if self.alpha == 1:
             self._value = self._trace
             return
         values, vectors = scipy.linalg.eigh(self._columns[:t, self.index], check_finite=False, driver="evd")
         positive = values > self.gram.cutoff(t)
-        self.poles, self._vectors = values[positive], vectors[:, positive] / np.sqrt(values[positive])
+        self.poles = values[positive]
+        self._vectors = vectors[:, positive] / np.sqrt(values[positive])
         self._value = float((self.poles**self.alpha).sum())
 
     def add(self, j: int) -> None:
@@ -148,7 +150,8 @@ class PowerGrowth:
             return own, error, own + error
         sums, least, cut = self._bordered_sums(J).T
         cutoff = self.gram.cutoff(len(self.index) + 1)
-        gains, error = sums - self._value, self._error(sums, least, self._trace + own, cutoff)
+        gains = sums - self._value
+        error = self._error(sums, least, self._trace + own, cutoff)
         uncertain, most = self._uncertain()
         return gains, error, gains + error + (cut + uncertain) * most
 
@@ -159,7 +162,8 @@ class PowerGrowth:
         When x is added, one more eigenvalue counts.
         """
         self._decompose()
-        largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
+        largest = float(self.gram.diagonal.max(initial=0))
+        cutoff = self.gram.cutoff(len(self.index) + 1)
         if self.alpha == 1:
             return 2 * self.gram.error * largest
         eta = self.gram.error * (self._trace + largest)
@@ -189,7 +193,8 @@ class PowerGrowth:
         blocks Λ, VᵀC_Sx and C_xx has one negative eigenvalue −ν, where ν is at most the rounding error of
         C_{S+x}, and the subtraction changes each of its other eigenvalues by at most 3ν.
         """
-        largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
+        largest = float(self.gram.diagonal.max(initial=0))
+        cutoff = self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)
         squares = np.empty((len(J), len(self.poles) + 1))
         w2 = (self._columns[: len(self.index), J].T @ self._vectors) ** 2
@@ -198,7 +203,8 @@ class PowerGrowth:
         squares[:, 1:] = np.clip(np.cumsum(w2, axis=1) + np.minimum(rest, 0)[:, None], 0, w2)
         squares /= unit
         squares[squares < 1e-60] = 0
-        poles, out = np.concatenate([[0.0], self.poles / unit]), np.empty((len(J), 3))
+        poles = np.concatenate([[0.0], self.poles / unit])
+        out = np.empty((len(J), 3))
         with workers(50.0 * squares.size * squares.shape[1]) as n:
             spread(lambda a, b: power_sums(poles, squares, self.alpha, cutoff / unit, out, a, b), len(J), n)
         out *= [unit**self.alpha, unit, 1]
@@ -210,7 +216,9 @@ class PowerGrowth:
         if self.alpha == 1:
             own = self.gram.diagonal[self.index]
             return own, self.gram.error * own
-        C, keep, cutoff = self._columns[:t, self.index], ~np.eye(t, dtype=bool), self.gram.cutoff(t)
+        C = self._columns[:t, self.index]
+        keep = ~np.eye(t, dtype=bool)
+        cutoff = self.gram.cutoff(t)
         blocks = np.array([C[np.ix_(row, row)] for row in keep]).reshape(t, t - 1, t - 1)
         values = np.linalg.eigvalsh(blocks) if t > 1 else np.zeros((t, 0))
         counts = values > cutoff

@@ -96,11 +96,13 @@ class VarianceGrowth:
         self.index.append(j)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        own, squares = self.gram.diagonal[J], self.squares[J]
+        own = self.gram.diagonal[J]
+        squares = self.squares[J]
         largest = self.gram.diagonal[self.index].max(initial=0)
         # If the error of C_xj is at most δ, the error of C_xj² is at most δ·(2|C_xj| + δ). Here
         # δ ≤ e·√(C_xx·C_jj), and Σ|C_xj| ≤ √t·‖C_Sx‖ for the t features j of S.
-        delta, spread = self.gram.error * own, self.gram.error * np.sqrt(len(self.index) * own * largest)
+        delta = self.gram.error * own
+        spread = self.gram.error * np.sqrt(len(self.index) * own * largest)
         error = delta * (2 * np.abs(own - 1) + delta) + spread * (4 * np.sqrt(squares) + 2 * spread)
         return -((own - 1) ** 2) - 2 * squares, error + 4 * EPS * (squares + (own - 1) ** 2)
 

@@ -89,7 +89,9 @@ def write_files(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = 
 
     Raises ReportError.
     """
-    mark, whole, name = uuid.uuid4().hex, False, ""
+    mark = uuid.uuid4().hex
+    whole = False
+    name = ""
     parts = {name: folder / f".{mark}-{i}.part" for i, name in enumerate(files)}
     try:
         folder.mkdir(parents=True, exist_ok=True)

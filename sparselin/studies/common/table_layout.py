@@ -98,7 +98,8 @@ def find_head(rows: Sequence[TableRow], options: ReadingOptions) -> Head:
         raise BadTable(f"must have a {noun} that names the columns, and a {noun} for each row of X and y")
     if options.header is not None and options.header > 0:
         return _given_head(rows, options.header)
-    leading, i = [], 0
+    leading = []
+    i = 0
     while i < len(rows) and (what := _leading(rows, i)):
         leading.append((rows[i], what))
         i += 1
@@ -309,7 +310,9 @@ def read_body(rows: Iterable[TableRow], head: Head, options: ReadingOptions, wat
     odd: list[TableRow] = []  # rows with another number of cells, since the last right one
     wrong: list[TableRow] = []
     recent: list[TableRow] = []  # the last rows
-    count, last, skipped = 0, head.first, []
+    count = 0
+    last = head.first
+    skipped = []
     for row in rows:
         if row.record <= head.first or not row.cells:
             continue
@@ -328,7 +331,8 @@ def read_body(rows: Iterable[TableRow], head: Head, options: ReadingOptions, wat
         if len(recent) > 2 * _TAIL:
             del recent[:_TAIL]
         watch(row.cells)
-        count, last = count + 1, row.record
+        count = count + 1
+        last = row.record
     footer = [row for row in odd if _is_footer(row, head.width)] if len(odd) <= _TAIL else []
     wrong += [row for row in odd if row not in footer]
     if wrong:

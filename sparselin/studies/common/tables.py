@@ -36,7 +36,9 @@ from sparselin.studies.common.table_numerals import is_number as is_number
 from sparselin.studies.common.table_text import Signs, check_text, find_separator, open_text, rows_of
 
 _LEVEL = "__index_level_"  # the names that pandas gives to an index of rows in a Parquet file
-_TEXTS, _PARQUET, _WORKBOOK = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".xlsx", ".xlsm")
+_TEXTS = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
+_WORKBOOK = (".xlsx", ".xlsm")
 _CELLS = (str, bytes, bool, int, float)
 
 
@@ -113,7 +115,8 @@ def _read_text(path: Path, options: ReadingOptions) -> DataTable:
     zeros = tuple(name for name, place in zip(names.names, places, strict=True) if place in signs.zeros)
     notes = dataclasses.replace(notes, leading_zeros=zeros)
     table = DataTable(frame=frame, notes=notes, reader="read_csv", options=keywords, names=in_file)
-    doubtful, votes, signed = {}, {}, signs.found
+    doubtful, votes = {}, {}
+    signed = signs.found
     for name, place in zip(names.names, places, strict=True):
         if place in signed and frame[name].dtype.kind == "f":
             if place in signs.points:
@@ -382,7 +385,8 @@ def with_numbers(
     A currency or unit that is the same in all cells is removed, "(5)" and "5-" are negative numbers, and a
     text that is no number counts as missing. Raises BadTable for a column without numbers.
     """
-    frame, options = table.frame, ReadingOptions() if options is None else options
+    frame = table.frame
+    options = ReadingOptions() if options is None else options
     texts = [name for name in names if frame[name].dtype.kind in "OUTSV" and not _is_truth(frame[name])]
     if not texts:
         return table
@@ -420,7 +424,8 @@ def with_numbers(
 
 def numbers_of(path: Path, table: DataTable) -> FloatArray:
     """Return the columns of a table as numbers (n, d). Raises BadTable if a cell holds none."""
-    frame, bad = table.frame, []
+    frame = table.frame
+    bad = []
     texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
     gaps = np.asarray(frame.isna())
     for j in [j for j, name in enumerate(frame) if gaps[:, j].any() or name in set(texts)]:
@@ -467,7 +472,8 @@ def _convert(table: DataTable, columns: Mapping[str, NumberColumn], readings: Ma
     alike: dict[Any, list[str]] = {}
     for name, column in columns.items():
         alike.setdefault(column.conversion(readings[name]), []).append(name)
-    frame, steps = table.frame.copy(), list(table.steps)
+    frame = table.frame.copy()
+    steps = list(table.steps)
     for conversion, names in alike.items():
         for name in names:
             frame[name] = conversion.apply(frame[name])

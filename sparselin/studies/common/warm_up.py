@@ -64,7 +64,9 @@ def _stability(X: Any, y: Any) -> None:
 
 
 def _inference(X: Any, y: Any) -> None:
-    X, y = X[:, :-1].astype(float), y.astype(float)  # without the tie, where no step can be tested
+    # without the tie, where no step can be tested
+    X = X[:, :-1].astype(float)
+    y = y.astype(float)
     sl.inference(X, y, sl.ols(X, y, 3), sigma="response")
 
 
@@ -143,7 +145,8 @@ def compile_all(name: str) -> Warmed:
     The usual notice about compiling is not shown.
     """
     log = logging.getLogger("sparselin")
-    level, began = log.level, time.process_time()
+    level = log.level
+    began = time.process_time()
     log.setLevel(logging.WARNING)
     try:
         with compilations() as compiled, _kernels.use("always"):

@@ -113,7 +113,8 @@ def guarantee(
         console.print(f"{why} before the first result; no report was written.")
         raise SystemExit(130 if interrupted else 1)
     common.ignore_interrupts()
-    command, seconds = _command(settings, ensembles, quick), time.perf_counter() - started
+    command = _command(settings, ensembles, quick)
+    seconds = time.perf_counter() - started
     run = describe(command, seconds, jobs, seed, interrupted, report.PACKAGES)
     if found.checked:
         table = words.promise_table(found.promises)
@@ -156,7 +157,8 @@ def _collect(
     records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
     losses: list[Lost] = []
-    tasks, plan = settings.tasks(), [] if settings.features else searches(quick)
+    tasks = settings.tasks()
+    plan = [] if settings.features else searches(quick)
 
     def take(result: Any) -> tuple[int, str]:
         if isinstance(result, Lost):

@@ -23,8 +23,11 @@ from sparselin.problem.errors import TINY, product_error
 from sparselin.results import FloatArray, IndexArray
 from sparselin.studies.guarantees.tasks import AlgorithmOutcome, DesignTask, GuaranteeRecord, draw
 
-BEST, METHODS = "best known", ("OMP", "FR", "swaps", "LASSO", "Sequential LASSO")
-BEFORE, AFTER, RECOVERY = "sparse eigenvalue, sharper", "certificate after the run", "recovery in noise"
+BEST = "best known"
+METHODS = ("OMP", "FR", "swaps", "LASSO", "Sequential LASSO")
+BEFORE = "sparse eigenvalue, sharper"
+AFTER = "certificate after the run"
+RECOVERY = "recovery in noise"
 # The limit of the search for the best subset. With a limit in seconds a run could not be repeated.
 _NODES = 2000
 # This tolerance is far above the rounding errors of ratios and factors, and far below relevant differences.
@@ -40,7 +43,8 @@ def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecor
     """
     (task,) = tasks
     X, y = draw(task, seed)
-    k, square = task.k, float(y @ y)
+    k = task.k
+    square = float(y @ y)
     optimum = sl.best_subset(X, y, k, node_limit=_NODES)
     if optimum.status is sl.Status.STOPPED:  # it had no callback, so this was Ctrl-C: stop here too
         raise KeyboardInterrupt
@@ -55,7 +59,8 @@ def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecor
     lower = max(optimum.r2, *(step[-1][0] for step in steps))
     limits = [min(most, *(bound for _, bound in step)) + _ROUNDING for step in steps]
     proved = 1 - optimum.lower_bound / square
-    upper, wrong = max(lower, min(proved, *limits)), ("lower bound",) if lower > proved + _ROUNDING else ()
+    upper = max(lower, min(proved, *limits))
+    wrong = ("lower bound",) if lower > proved + _ROUNDING else ()
     outcomes = [AlgorithmOutcome(BEST, (lower / upper, lower / upper), {}, wrong)]
     for name, step, limit in zip(METHODS, steps, limits, strict=True):
         r2 = step[-1][0]

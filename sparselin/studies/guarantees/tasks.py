@@ -30,9 +30,16 @@ SWEPT = ("ar1", "equicorrelated")
 RHOS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 NOISES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 # the signals, correlations and signal-to-noise ratios of the study `large`
-SIGNALS, LARGE_NOISES, LARGE_RHOS = ("apart", "pairs"), (5.0, 1.0), (0.1, 0.5, 0.7, 0.9, 0.95)
+SIGNALS = ("apart", "pairs")
+LARGE_NOISES = (5.0, 1.0)
+LARGE_RHOS = (0.1, 0.5, 0.7, 0.9, 0.95)
 # the values at which a sweep holds the quantities that it does not vary; also the size of the table
-N, D, K, RHO, SNR, SPARSITY = 60, 20, 4, 0.5, 1.0, 5
+N = 60
+D = 20
+K = 4
+RHO = 0.5
+SNR = 1.0
+SPARSITY = 5
 _NODES = 200_000
 
 
@@ -196,7 +203,8 @@ def draw(task: DesignTask, seed: int) -> Design:
         beta = np.zeros(D)
         beta[rng.choice(D, SPARSITY, replace=False)] = rng.choice([-1.0, 1.0], SPARSITY)
     snr = SNR if task.snr is None else task.snr
-    signal, noise = X @ beta, rng.standard_normal(len(X))
+    signal = X @ beta
+    noise = rng.standard_normal(len(X))
     # the signal may be zero, because duplicated and negated columns can cancel
     size = float(np.linalg.norm(signal)) or 1.0
     noise *= size / (np.sqrt(snr) * np.linalg.norm(noise))
@@ -216,8 +224,10 @@ def _large(task: DesignTask, rng: np.random.Generator) -> tuple[FloatArray, Floa
     correlation ρ is close to 1, each column of such a pair explains little, and both together explain much
     more.
     """
-    k, d, each = task.k, task.d, np.arange(task.k)
-    X, beta = sl.ensembles.ar1(2 * d, d, rng, rho=task.rho or 0.0)[0], np.zeros(d)
+    k, d = task.k, task.d
+    each = np.arange(task.k)
+    X = sl.ensembles.ar1(2 * d, d, rng, rho=task.rho or 0.0)[0]
+    beta = np.zeros(d)
     if task.ensemble.startswith("apart"):
         beta[each * (d // k)] = 1
     else:
@@ -267,7 +277,8 @@ def _regularizer_options(task: DesignTask, seed: int) -> dict[str, Any]:
 
     The regularizer is one of three, chosen by the index of the task; ν is random from 0.001 to 1.
     """
-    k, choice = task.k, task.index // 16 % 3
+    k = task.k
+    choice = task.index // 16 % 3
     f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[choice]
     rng = np.random.default_rng([seed, task.index])
     return {"regularizer": f, "nu": float(10 ** rng.uniform(-3, 0)), "eps": 0.1}

@@ -86,7 +86,8 @@ def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> W
 
     Returns None if no design is admissible (see `_score`).
     """
-    rng, shape = search.rng(seed), (restarts, search.n)
+    rng = search.rng(seed)
+    shape = (restarts, search.n)
     # from small perturbations of an orthonormal basis to arbitrary columns
     width = np.linspace(0.1, 3, restarts)[:, None, None]
     X = _unit(np.eye(search.n, search.d) + width * rng.standard_normal((*shape, search.d)))
@@ -139,7 +140,8 @@ def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
     missed.
     """
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
-    C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
+    C = X.swapaxes(1, 2) @ X
+    c = (X.swapaxes(1, 2) @ y)[:, :, 0]
     values, vectors = np.linalg.eigh(C[:, subsets[:, :, None], subsets[:, None, :]])
     least = values[..., 0].min(axis=1)
     rotated = np.einsum("psij,psi->psj", vectors, c[:, subsets])
@@ -154,7 +156,9 @@ def _greedy(search: Search, X: FloatArray, y: FloatArray) -> tuple[FloatArray, F
 
     Returns R² (p,) of the selected sets, and the least relative margin (p,) of the picks.
     """
-    Z, r, each = X.copy(), y.copy(), np.arange(len(X))
+    Z = X.copy()
+    r = y.copy()
+    each = np.arange(len(X))
     margin = np.full(len(X), np.inf)
     for _ in range(search.k):
         square = np.einsum("pij,pij->pj", Z, Z)

@@ -137,7 +137,8 @@ def _save(counterexamples: Path, folder: Path, claim: Claim, outcome: Outcome) -
     """
     if outcome.counterexample is None:
         return []
-    file, least = counterexamples / f"{claim.id}.npz", outcome.smaller
+    file = counterexamples / f"{claim.id}.npz"
+    least = outcome.smaller
     more = {} if least is None else {"smaller_X": least.X, "smaller_y": least.y}
     data = archive(outcome.counterexample, claim=claim.id, call=outcome.call, **more)
     if data is None:

@@ -285,7 +285,9 @@ def _largest_to_try(data: Data, request: ModelRequest, k: int | None, splits: li
 
     Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
     """
-    d, f, size = len(request.sizes), request.first_steps, 0
+    d = len(request.sizes)
+    f = request.first_steps
+    size = 0
     if splits:
         rows = min(len(train) for train, _ in splits)
         size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)) <= rows // 2 - 1)))

@@ -13,8 +13,12 @@ from sparselin.results import FloatArray
 
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
 # correlation is at least ALIKE. A coefficient is uncertain if its variance inflation exceeds INFLATED.
-CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
-_FAR, _NINES = 3.0, re.compile(r"9+(\.9+)?|9+[678]")  # see `missing_codes`
+CLOSE = 0.01
+ALIKE = 0.99
+INFLATED = 10.0
+# see `missing_codes`
+_FAR = 3.0
+_NINES = re.compile(r"9+(\.9+)?|9+[678]")
 
 
 class Close(NamedTuple):
@@ -40,12 +44,14 @@ def close_decisions(selector: Any, X: Any, y: Any, weight: FloatArray | None) ->
     It then takes the same features before this step, and the feature sought at this step. Among groups, whose
     weights depend on their number, the scores of this step are computed instead.
     """
-    path, found = selector.path_, []
+    path = selector.path_
+    found = []
     order = (path.order if hasattr(path, "order") else path.support).tolist()
     for step, (pick, margin) in enumerate(zip(order, path.margin, strict=True)):
         if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
             continue
-        others, second = tuple(i for i in path.ties[step] if i != pick), None
+        others = tuple(i for i in path.ties[step] if i != pick)
+        second = None
         if not others and hasattr(path, "order"):
             scores = group_scores(selector, X, y, weight, step)
             scores[order[: step + 1]] = -1
@@ -64,7 +70,8 @@ def group_scores(selector: Any, X: Any, y: Any, weight: FloatArray | None, step:
     The score of group g is ‖X_gᵀ(w∘(y − μ))‖/w_g, where w are the weights of the rows, μ the means that the
     model predicts, and w_g the weight of the group.
     """
-    path, w = selector.path_, np.ones(len(y)) if weight is None else weight
+    path = selector.path_
+    w = np.ones(len(y)) if weight is None else weight
     target = y == selector.classes_[1] if selector.classes_ is not None else y
     left = w * (target - path.predict(X, step)[:, 0])
     A = np.asarray(X, np.float64)

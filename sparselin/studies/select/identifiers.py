@@ -64,9 +64,11 @@ def examine(frame: Any) -> tuple[dict[str, str], set[str]]:
     integer = np.array([dtype.kind in "iu" for dtype in frame.dtypes], bool)
     whole = np.all(np.isnan(A) | ((np.floor(A) == A) & (integer | (np.abs(A) < _EXACT))), axis=0)
     distinct = (np.diff(ordered, axis=0) > 0).sum(axis=0) + 1
-    reasons, suspects = dict.fromkeys(frame, ""), set()
+    reasons = dict.fromkeys(frame, "")
+    suspects = set()
     for j in np.flatnonzero(whole & (filled >= min(_DATES, ENOUGH))).tolist():
-        name, values = frame.columns[j], A[np.isfinite(A[:, j]), j]
+        name = frame.columns[j]
+        values = A[np.isfinite(A[:, j]), j]
         different = int(distinct[j])
         if np.abs(values).max() >= _EXACT:  # floats merge large integers that differ
             different = int(frame[name].nunique())
@@ -85,7 +87,9 @@ def _are_dates(values: FloatArray) -> bool:
     if values.min() < 19000101 or values.max() > 21001231:
         return False
     numbers = values.astype(np.int64)
-    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    year = numbers // 10_000
+    month = numbers // 100 % 100
+    day = numbers % 100
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     days = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])[np.clip(month, 1, 12) - 1]
     return bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= days + (leap & (month == 2)))))
@@ -101,7 +105,8 @@ def _evidence(name: str, values: FloatArray) -> str:
     """
     if has_name_of_identifier(name):
         return "by its name"
-    steps, words = np.diff(values), {word.lower() for word in re.findall(_WORD, name)}
+    steps = np.diff(values)
+    words = {word.lower() for word in re.findall(_WORD, name)}
     even = np.ptp(steps) == 0 or 2 * np.count_nonzero(steps == 1) > len(steps)
     if steps.min() > 0 and even and _TIMES.isdisjoint(words):
         return "which number the rows"

@@ -117,7 +117,8 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     refuse(("numbers",), "--one-pass, where every column that --categories does not name holds numbers")
     if k is None:
         raise click.UsageError("--one-pass needs --k, because there is no cross-validation to choose it")
-    console, started = Terminal(), time.perf_counter()
+    console = Terminal()
+    started = time.perf_counter()
     used = [request.path] if request.checkpoint is None else [request.path, request.checkpoint]
     make_folder(output, "select", FILES, used)
     try:
@@ -129,7 +130,8 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED
     r2 = _held_out_r2(problem, selected)
-    rows, seconds = _rows(selected, r2), time.perf_counter() - started
+    rows = _rows(selected, r2)
+    seconds = time.perf_counter() - started
     results = {
         "run": page.describe(command, seconds, 1, seed, interrupted, packages=_PACKAGES),
         "data": _data(request, problem),
@@ -154,7 +156,8 @@ def _compress(console: Console, request: OnePassRequest) -> Problem:
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
         TextColumn("{task.fields[rows]:,} rows,"), DownloadColumn(binary_units=True), TimeRemainingColumn(),
     )  # fmt: skip
-    rows, size = int(file_of(request.path).metadata.num_rows), len(request.features) + 1
+    rows = int(file_of(request.path).metadata.num_rows)
+    size = len(request.features) + 1
     with Bar(*columns, console=console) as bar:
         task = bar.add_task("reading", total=8 * rows * size, rows=0)
 
@@ -225,7 +228,8 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
 
 def _rows(selected: Selected, held_out_r2: list[float]) -> list[list[Any]]:
     """Return the rows of selected.csv, whose columns are `_HEADING`."""
-    path, rows = selected.path, []
+    path = selected.path
+    rows = []
     for t, j in enumerate(path.support.tolist()):
         ties = [path.name_of(i) for i in path.ties[t] if i != j]
         r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2

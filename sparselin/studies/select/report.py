@@ -42,7 +42,8 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
 
 def python(job: Job) -> str:
     """Return a Python program that makes the same selection."""
-    source, template = job.source, page.environment(TEMPLATE.parent, trim_blocks=True)
+    source = job.source
+    template = page.environment(TEMPLATE.parent, trim_blocks=True)
     return template.get_template("program.py.j2").render(
         job=job,
         left_out=[*source.dropped, *source.columns.left_out],

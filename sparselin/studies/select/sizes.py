@@ -41,7 +41,8 @@ def table_of_sizes(path: Any, X: FloatArray, y: FloatArray, weight: FloatArray |
         return []
     n, d = X.shape
     w = np.ones(n) if weight is None else np.asarray(weight, np.float64)
-    b, variance = int(path.with_intercept), None
+    b = int(path.with_intercept)
+    variance = None
     z = np.sqrt(w) * (y - np.average(y, weights=w) if b else y)
     total = float(z @ z)
     if d <= MOST and d + b < n:
@@ -51,7 +52,8 @@ def table_of_sizes(path: Any, X: FloatArray, y: FloatArray, weight: FloatArray |
     found = []
     norms = path.residual_norm.tolist()
     for k, (r2, norm) in enumerate(zip(path.r2_path.tolist(), norms, strict=True)):
-        p, rss = k + b, (norm / norms[0]) ** 2 * total if norms[0] else 0.0
+        p = k + b
+        rss = (norm / norms[0]) ** 2 * total if norms[0] else 0.0
         found.append(
             Size(
                 k,

@@ -83,7 +83,9 @@ class Job:
         found = self.selector.result_
         if found is not None:
             return found
-        S, w = self.selector.selected_.tolist(), self.source.weight  # the forced features only
+        # the forced features only
+        S = self.selector.selected_.tolist()
+        w = self.source.weight
         intercept = self.request.intercept
         return sl.omp(self.X, self.source.y, len(S), forced=S, intercept=intercept, sample_weight=w)
 
@@ -152,8 +154,10 @@ class Job:
 
     @functools.cached_property
     def rows(self) -> list[Row]:
-        coef, f = self.selector.coef_.ravel(), self.request.first_steps
-        (lam, margin), ties = np.full((2, self.size), np.nan).tolist(), [()] * self.size
+        coef = self.selector.coef_.ravel()
+        f = self.request.first_steps
+        lam, margin = np.full((2, self.size), np.nan).tolist()
+        ties = [()] * self.size
         shrunken = np.full(len(coef), np.nan)
         if self.lasso is not None:
             _, entered, knot = last_within(self.lasso, self.k - f)
@@ -161,10 +165,13 @@ class Job:
             shrunken[:] = 0
             shrunken[self.lasso.features] = self.lasso.coef_path[knot]
         elif self.best is None:
-            lam, margin, ties = self.path.lam_star.tolist(), self.path.margin.tolist(), list(self.path.ties)
+            lam = self.path.lam_star.tolist()
+            margin = self.path.margin.tolist()
+            ties = list(self.path.ties)
         found = []
         for t, pick in enumerate(self.picks):
-            j, feature = pick[0], self.units[pick[0]]
+            j = pick[0]
+            feature = self.units[pick[0]]
             group = feature != self.names[j]  # the columns are the indicators of a category
             found.append(
                 Row(
@@ -188,9 +195,11 @@ class Job:
     @functools.cached_property
     def cautions(self) -> list[str]:
         """The reasons to distrust the selection, one sentence each."""
-        source, request, S = self.source, self.request, [j for pick in self.picks for j in pick]
+        source, request = self.source, self.request
+        S = [j for pick in self.picks for j in pick]
         Z = findings.standard_columns(self.X, source.weight, request.intercept)
-        margins, data = not isinstance(self.selector.path_, tuple), (source.y, source.weight)
+        margins = not isinstance(self.selector.path_, tuple)
+        data = (source.y, source.weight)
         single = [j for j in S if self.units.count(self.units[j]) == 1]
         context = {
             "job": self,
@@ -223,7 +232,8 @@ class Job:
         """
         if self.source.loss != "squared":
             return []
-        y, found = np.asarray(self.source.y, np.float64), []
+        y = np.asarray(self.source.y, np.float64)
+        found = []
         z = findings.standard_columns(y[:, None], self.source.weight, self.request.intercept)[:, 0]
         near = np.abs(Z.T @ z) > 1 - 1e-3
         for j, name in enumerate(self.request.columns.numbers):
