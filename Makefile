@@ -62,23 +62,24 @@ test-minimum: $(VERIFY)
 neural: export OMP_NUM_THREADS = 1
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
-	$(BIN)/pytest -q $(PARALLEL) tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
+	$(BIN)/pytest -q $(PARALLEL) tests/neural 'tests/pages/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
 	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/neural proofs_checks/experiments/networks \
 	    docs/guide/networks.md --doctest-glob='*.md'
 
 # All methods with checks of bounds: their kernels are compiled for it, into a cache of their own. Two minutes.
 bounds: $(STAMP)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(BIN)/pytest -q $(PARALLEL) -m "not slow" tests/test_methods.py \
-	    -k give_the_bits
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(BIN)/pytest -q $(PARALLEL) -m "not slow" \
+	    tests/every_method/test_methods.py -k give_the_bits
 
 # Tests of the engine in an environment without Numba, where everything runs interpreted. Two minutes.
-ENGINE := omp lasso_path dual_polytope sequential_lasso positive coherence
+ENGINE := engine/test_omp lasso/test_lasso_path lasso/test_dual_polytope lasso/test_sequential_lasso \
+	engine/test_positive guarantees/test_coherence
 without-numba: $(STAMP)
 	$(BIN)/python -m venv $(VENV)-without-numba
 	$(VENV)-without-numba/$(PROGRAMS)/python -m pip install --quiet numpy scipy scikit-learn threadpoolctl lazy-loader \
 	    python-flint pandas hypothesis pytest pytest-xdist
 	$(VENV)-without-numba/$(PROGRAMS)/python -m pip install --quiet --no-deps --editable .
-	$(VENV)-without-numba/$(PROGRAMS)/pytest -q $(PARALLEL) -m "not slow" $(ENGINE:%=tests/test_%.py)
+	$(VENV)-without-numba/$(PROGRAMS)/pytest -q $(PARALLEL) -m "not slow" $(ENGINE:%=tests/%.py)
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)
@@ -93,7 +94,7 @@ formal:
 # A warning is an error.
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group docs
-	$(BIN)/pytest -q tests/test_site.py tests/test_ledger_page.py
+	$(BIN)/pytest -q tests/pages/test_site.py tests/pages/test_ledger_page.py
 	$(BIN)/sphinx-build -W --keep-going -n -q -c docs -d docs/_build/doctrees . docs/_build/html $(ARGS)
 
 # The explorer, and the site if `make docs` has made it, in headless Chromium: needs chromium and chromedriver.
@@ -151,7 +152,7 @@ packaging: $(STAMP)
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/zizmor --quiet --offline --persona auditor .github
 	$(BIN)/repo-review .
-	$(BIN)/pytest -q tests/test_release.py tests/test_package.py -k 'release or wheel'
+	$(BIN)/pytest -q tests/project/test_release.py tests/project/test_package.py -k 'release or wheel'
 
 # What a release needs; it fails while a blank is left that only a person can fill in.
 release-check: packaging

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Doctests are collected from the pages. tests/test_gallery.py runs the gallery, and `make docs` runs the
-# rest.
+# Doctests are collected from the pages. tests/pages/test_gallery.py runs the gallery, and `make docs` runs
+# the rest.
 collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob += [

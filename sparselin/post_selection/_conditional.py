@@ -227,8 +227,8 @@ def spacing_p_values(basis: Basis, events: Sequence[Event], noise: Noise) -> Flo
     coefficients, and the steps before may shorten the interval [λ_{t+1}, λ_{t−1}]. If nothing does, as for
     orthogonal columns, the tests are the same. If the upper end is shortened, the spacing test has the
     larger p-value. If the lower end is, for which t ≥ 2 is needed, it has the smaller one, and its level may
-    exceed the nominal one: for μ = 0 and the three columns in `tests/test_other_inference.py`, 27 % of its
-    p-values at step 2 are below .2. The exact test has its level in all cases.
+    exceed the nominal one: for μ = 0 and the three columns in `tests/post_selection/test_other_inference.py`,
+    27 % of its p-values at step 2 are below .2. The exact test has its level in all cases.
     """
     found = np.full((2, len(events), 2), np.nan)
     before = (math.inf, math.inf)

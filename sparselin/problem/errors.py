@@ -5,8 +5,8 @@ most eps/2. A sum of n products has an error of at most n·eps/2·Σ|terms| (Hig
 Numerical Algorithms*, 2nd ed., section 3.1). If the errors of the operations are independent with mean zero,
 the error of the sum is at most a multiple of √n·eps/2, with a probability that depends on the multiple
 (Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019). For the multiple sixteen
-this is the bound 8·√n·eps that is used here. `tests/test_ties.py` compares the bounds with errors found by
-exact arithmetic, and `make attack` makes the same comparison on hard designs.
+this is the bound 8·√n·eps that is used here. `tests/engine/test_ties.py` compares the bounds with errors
+found by exact arithmetic, and `make attack` makes the same comparison on hard designs.
 
 Errors are relative to the lengths of vectors, unless a function says otherwise. S are the selected columns,
 P_S^⊥ projects off X_S, and κ is a bound on the condition number of X_S with its columns scaled to length 1.

@@ -31,8 +31,9 @@ Statements that no attack makes, because there is no oracle for them:
 - Gram problems beyond `omp`, `lasso_path` and first picks on integers (`gram`); complex data; weights that
   are not integers times a power of four; options of methods without a row "+options" (`options`);
 - the truncation of `inference` with σ estimated or unknown, of LASSO paths, and of choices by a criterion
-  (`tests/test_inference.py` moves y there); levels (`python -m proofs_checks.experiments.levels`); knockoffs
-  of more than four columns, `stability_selection`, and leave-one-out where a row nearly determines its fit;
+  (`tests/post_selection/test_inference.py` moves y there); levels, which
+  `python -m proofs_checks.experiments.levels` measures; knockoffs of more than four columns,
+  `stability_selection`, and leave-one-out where a row nearly determines its fit;
 - nonnegative OMP from where rounding may change which coefficients are zero;
 - `gradient_flow` on faces of more than `paths.TIED` features beyond KKT conditions and ‖y − Xβ‖; its option
   `restart`; features on the face off the support in float32; which features are tied where its accumulated s

@@ -89,7 +89,7 @@ def images(folder, name):
 
 @pytest.mark.parametrize(("name", "where"), [("mnist", "mnist"), ("fashion", "fashion-mnist")])
 def test_images_are_read_training_rows_first(folder, monkeypatch, name, where):
-    """Damaged files are in tests/test_datasets.py."""
+    """Damaged files are in tests/studies/test_datasets.py."""
     small(monkeypatch, name, 10, 6, 4, 2, (2, 2))
     pixels = images(folder, where)
     found = table(name)
@@ -110,7 +110,7 @@ ISOLET = {"X_train_e4": X[:3], "y_train": Y[:3], "X_test_e4": X[3:], "y_test": Y
 
 
 def test_isolet_and_coil_are_read_from_arrays(folder, monkeypatch):
-    """Damaged npz files are in tests/test_saved_design.py."""
+    """Damaged npz files are in tests/studies/test_saved_design.py."""
     isolet, coil = "isolet/isolet_full_int16.npz", "coil20/coil20_20x20.npz"
     small(monkeypatch, "isolet", 5, 3, 2, 2)
     small(monkeypatch, "coil20", 5, None, 2, 2, (1, 2))

@@ -16,7 +16,7 @@ from release import repository
 
 import sparselin as sl
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def run(code):

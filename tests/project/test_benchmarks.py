@@ -46,7 +46,7 @@ def test_the_toy_has_the_parameters_of_the_case(case):
 
 
 def test_every_peer_of_the_bench_group_is_reported():
-    with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
+    with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
         group = tomllib.load(file)["dependency-groups"]["bench"]
     pinned = {line.split("==")[0] for line in group if "==" in line}
     assert pinned == set(entrants.peer_versions())

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 # beyond the extra `notebooks`
 NEEDS = {"10_networks_that_choose": "torch", "11_longer_than_memory": "pyarrow"}

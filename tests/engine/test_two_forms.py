@@ -174,7 +174,7 @@ for A in (X, np.asfortranarray(X), X.astype(np.float32)):
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="Numba knows other processors")
 def test_processors_without_fused_multiply_add_give_the_same_bits(tmp_path):
-    code = PROCESSORS.format(tests=str(Path(__file__).parent))
+    code = PROCESSORS.format(tests=str(Path(__file__).parents[1]))
     found = []
     for processor in ("", "x86-64-v3", "nehalem"):  # this one; with AVX2 and FMA; with neither
         environment = {

@@ -21,7 +21,7 @@ from docutils.core import publish_doctree
 
 import sparselin as sl
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 NAMES = ("docstrings", "formulas", "links", "terms")

@@ -1,6 +1,6 @@
 """The search for the best subset with all options against enumeration in rational numbers.
 
-`python -m tests.test_subset_search COUNT` judges COUNT problems, and prints what was seen.
+`python -m tests.subsets.test_subset_search COUNT` judges COUNT problems, and prints what was seen.
 """
 
 import dataclasses

@@ -12,7 +12,7 @@ from tables import make
 from sparselin.studies.common.tables import BadTable
 
 pd = pytest.importorskip("pandas")
-FOLDER = Path(__file__).parent / "tables"
+FOLDER = Path(__file__).parents[1] / "tables"
 INDEX = tomllib.loads((FOLDER / "index.toml").read_text(encoding="utf-8"))
 
 

@@ -1,7 +1,7 @@
 """Certificates of the flow without weight decay: valid ones hold, and no forgery that says something false.
 
-`python -m tests.test_flow_certificates COUNT SEED` judges COUNT forgeries. The oracle follows the flow in
-fractions, with faces by enumeration, and shares no code with the package.
+`python -m tests.guarantees.test_flow_certificates COUNT SEED` judges COUNT forgeries. The oracle follows the
+flow in fractions, with faces by enumeration, and shares no code with the package.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 mpl.use("Agg")
 
-FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
+FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from commands import invoke
 from proofs_checks.experiments import inference
 from sparselin.ledger import EXPERIMENTAL, Verdict
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 LEDGER = json.loads((ROOT / "proofs_checks" / "ledger.json").read_text(encoding="utf-8"))["rows"]
 BENCHMARKS = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
 

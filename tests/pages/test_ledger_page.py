@@ -17,7 +17,7 @@ from sphinx.util.docutils import docutils_namespace
 from sparselin.ledger import PAPERS, Verdict
 from sparselin.studies.ledger import report
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
 ledger_page = importlib.import_module("ledger_page")
