@@ -145,7 +145,7 @@ dist-compiled: $(STAMP)
 # Everything around the code: built twice and compared, the recipe, the workflow, the metadata.
 packaging: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group release
-	$(BIN)/yamllint --strict .github .pre-commit-config.yaml CITATION.cff recipe.yaml
+	$(BIN)/yamllint --strict --config-file release/yamllint.yml .github .pre-commit-config.yaml CITATION.cff release
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(addprefix .github/ISSUE_TEMPLATE/,bug.yml claim.yml wrong_answer.yml)
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -158,7 +158,7 @@ packaging: $(STAMP)
 release-check: packaging
 	$(BIN)/python -m tests.release
 
-# An environment with the versions of pylock.toml, in .venv-locked.
+# An environment with the versions of release/pylock.toml, in .venv-locked.
 locked: $(STAMP)
 	$(BIN)/python -m venv $(VENV)-locked
 	$(BIN)/python -m tests.lock > $(VENV)-locked/requirements.txt
@@ -190,7 +190,7 @@ doors: $(DOORS)
 	    $(wildcard docs/upstream/pysindy*.md) --doctest-glob='*.md'
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin proofs_checks/experiments README.md docs paper --doctest-glob='*.md'
+	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin proofs_checks/experiments README.md docs --doctest-glob='*.md'
 
 install: $(STAMP)
 

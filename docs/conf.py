@@ -39,12 +39,9 @@ include_patterns = [
     "proofs_checks/*.md",
     "benchmarks/*.md",
     "CHANGELOG.md",
-    "CODE_OF_CONDUCT.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
 ]
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
-exclude_patterns += ["docs/upstream"]  # texts for the maintainers of other packages
+exclude_patterns += ["docs/paper", "docs/upstream"]  # for a journal and other maintainers
 templates_path = [str(HERE / "_templates")]
 default_role = "named"
 smartquotes = False  # quotes may belong to code, as in "ebic"

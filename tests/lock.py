@@ -1,8 +1,8 @@
 """The lock file for development, and the bill of materials of the environment that it describes.
 
 `python -m tests.lock` prints the stored lock as requirements with hashes, for pip and any index.
-With files of uv or cyclonedx-py, `make lock` first writes pylock.toml and sbom.cdx.json from them, without
-the addresses of an index.
+With files of uv or cyclonedx-py, `make lock` first writes pylock.toml and sbom.cdx.json in the folder
+`release` from them, without the addresses of an index.
 """
 
 import json
@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LOCK, BILL = ROOT / "pylock.toml", ROOT / "sbom.cdx.json"
+LOCK, BILL = ROOT / "release" / "pylock.toml", ROOT / "release" / "sbom.cdx.json"
 HEAD = "# Written by `make lock`. `make locked` installs it, and pip checks the hash of each file.\n"
 FILE = re.compile(r'\{ url = "[^"]*/(?P<name>[^"/]+)", .*?(?P<hashes>hashes = \{[^}]*\}) \}')
 # Of wheels: CPython 3.11 to 3.15 or the stable ABI, on Linux, macOS and Windows

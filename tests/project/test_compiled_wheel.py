@@ -147,7 +147,7 @@ def test_code_for_another_processor_is_not_stored(tmp_path):
 def test_the_hook_adds_the_folder_and_names_python_and_the_platforms_of_numba(monkeypatch, tmp_path):
     """`make dist-compiled` runs it, in three minutes; here nothing is compiled."""
     pytest.importorskip("hatchling")
-    spec = importlib.util.spec_from_file_location("hatch_build", PROJECT / "hatch_build.py")
+    spec = importlib.util.spec_from_file_location("hatch_build", PROJECT / "release" / "hatch_build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     commands = []

@@ -11,6 +11,7 @@ from house import FLOORS, MODULES, PROJECT, ROOMS, ROOT, files, imports, numbers
 from layout import exceptions
 
 import sparselin
+from release import repository
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
@@ -200,6 +201,11 @@ def test_a_failure_says_which_draw_failed(request):
 
 def test_the_budget_is_kept():
     assert not {name: numbers()[name] for name, limit in BUDGET.items() if numbers()[name] > limit}
+
+
+def test_the_root_of_the_project_is_short():
+    """A newcomer sees these names first. Files of a release lie in `release/`, pages in `docs/`."""
+    assert len({name.partition("/")[0] for name in repository()}) <= 20
 
 
 @pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("__init__.py") if p.parent != ROOT))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import public
 import pytest
-from release import repository
 
 import sparselin as sl
+from release import repository
 
 ROOT = Path(__file__).parents[2]
 

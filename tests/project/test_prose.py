@@ -1,6 +1,6 @@
 """The English that a machine can check: openings, words, the length of first sentences, names of functions.
 
-CONTRIBUTING.md states the rules; words of the field (`patience` of early stopping) stand in ALLOWED.
+docs/CONTRIBUTING.md states the rules; words of the field (`patience` of early stopping) stand in ALLOWED.
 """
 
 import ast
@@ -33,7 +33,7 @@ VERBS = ("is_", "has_", "was_", "are_", "test_", "find_", "check_", "assert_", "
 PUBLIC = {"selected", "undecided", "measured", "duplicated", "equicorrelated", "ill_conditioned", "carried"}
 PAGES = [
     path
-    for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "benchmarks/*.md", "notebooks/*.md", "paper/*.md")
+    for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "benchmarks/*.md", "notebooks/*.md")
     for path in sorted(PROJECT.glob(pattern))
     if path.name not in ("CHANGELOG.md", "LEDGER.md", "RESULTS.md")
 ]

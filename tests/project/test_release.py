@@ -11,19 +11,20 @@ from importlib.metadata import metadata
 import lock
 import minimum
 import pytest
-import release
 from packaging.pylock import Pylock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import release
 import sparselin as sl
 
 ROOT = release.ROOT
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 BLANKS = {
-    ".zenodo.json": 3, "CHANGELOG.md": 1, "CITATION.cff": 2, "CODE_OF_CONDUCT.md": 1, "CONTRIBUTING.md": 2,
-    "README.md": 1, "SECURITY.md": 2, "paper/paper.md": 9, "pyproject.toml": 4, "recipe.yaml": 2,
+    ".zenodo.json": 3, "CHANGELOG.md": 1, "CITATION.cff": 2, "docs/CODE_OF_CONDUCT.md": 1,
+    "docs/CONTRIBUTING.md": 2, "README.md": 1, "docs/SECURITY.md": 2, "docs/paper/paper.md": 9,
+    "pyproject.toml": 4, "release/recipe.yaml": 2,
 }  # fmt: skip
 
 
@@ -47,15 +48,15 @@ def test_no_blank_is_new_and_a_release_has_none():
 def test_metadata_agree():
     zenodo = json.loads(text(".zenodo.json"))
     latest = re.search(r"^## \[(.*?)\]", text("CHANGELOG.md"), re.MULTILINE)[1]
-    cited, packed = line("CITATION.cff", "version"), line("recipe.yaml", "version")
+    cited, packed = line("CITATION.cff", "version"), line("release/recipe.yaml", "version")
     assert {PROJECT["version"], sl.__version__, zenodo["version"], latest, cited, packed} == {sl.__version__}
     assert PROJECT["license"] == zenodo["license"] == line("CITATION.cff", "license")
-    assert PROJECT["license"] == line("recipe.yaml", "license")
+    assert PROJECT["license"] == line("release/recipe.yaml", "license")
     assert zenodo["title"] == line("CITATION.cff", "title")
     assert (
         zenodo["description"] == f"<p>A Python package for {PROJECT['description'].replace('G', 'g', 1)}.</p>"
     )
-    for name in ("CITATION.cff", "recipe.yaml"):
+    for name in ("CITATION.cff", "release/recipe.yaml"):
         assert PROJECT["description"] in " ".join(text(name).split())
     cited = re.search(r"keywords:\n((?:  - .*\n)+)", text("CITATION.cff"))[1]
     assert PROJECT["keywords"] == zenodo["keywords"] == re.findall("- (.*)", cited)
@@ -63,14 +64,14 @@ def test_metadata_agree():
 
 def test_the_conda_recipe_has_the_dependencies_of_the_package():
     """Its host environment builds the wheel, its run environment is that of pip, and it renders."""
-    recipe = text("recipe.yaml")
+    recipe = text("release/recipe.yaml")
     host, run = re.search(r"  host:\n(.*?)  run:\n(.*?)\n\n", recipe, re.DOTALL).groups()
     plain = [each.replace(" >=", ">=") for each in re.findall("- (.*)", run)]
     needed = [
         each.partition(";")[0] for each in PROJECT["dependencies"]
     ]  # conda has Numba wherever it is needed
     assert plain == ["python>=${{ python_min }}", *needed]
-    assert line("recipe.yaml", "python_min") == PROJECT["requires-python"].removeprefix(">=")
+    assert line("release/recipe.yaml", "python_min") == PROJECT["requires-python"].removeprefix(">=")
     assert PYPROJECT["build-system"]["requires"][0].replace(">=", " >=") in host
     assert f"- sparselin = {PROJECT['scripts']['sparselin']}" in recipe
     rattler = pytest.importorskip("rattler_build", reason="make packaging")
@@ -88,7 +89,7 @@ def test_the_lowest_versions_are_those_of_all_dependencies():
 
 def test_the_lock_file_satisfies_the_package_and_names_no_host():
     """The lock serves each Python that it is for. The bill of materials lists packages of the lock."""
-    locked = Pylock.from_dict(tomllib.loads(text("pylock.toml")))
+    locked = Pylock.from_dict(tomllib.loads(text("release/pylock.toml")))
     locked.validate()
     extras, groups = PROJECT["optional-dependencies"], PYPROJECT["dependency-groups"]
     wanted = [*PROJECT["dependencies"], *extras["verify"], *extras["frames"], *extras["scale"],
@@ -101,12 +102,12 @@ def test_the_lock_file_satisfies_the_package_and_names_no_host():
         for requirement in map(Requirement, wanted):
             assert versions[canonicalize_name(requirement.name)] in requirement.specifier
     every = {(package.name, str(package.version)) for package in locked.packages}
-    bill = json.loads(text("sbom.cdx.json"))["components"]
+    bill = json.loads(text("release/sbom.cdx.json"))["components"]
     listed = {(canonicalize_name(part["name"]), part["version"]) for part in bill}
     assert listed - every <= {each for each in listed if each[0] in ("pip", "setuptools")}
     assert len(listed) > 0.9 * len({name for name, _ in every})
     assert len(list(lock.requirements())) == len(locked.packages)
-    for name in ("pylock.toml", "sbom.cdx.json"):
+    for name in ("release/pylock.toml", "release/sbom.cdx.json"):
         plain = text(name).replace("http://cyclonedx.org/schema/", "")
         assert not re.findall(r"://|file:|localhost|\.org\b|\.com\b|(?<!wheels)/(?:\w+/){2}", plain)
 
@@ -135,16 +136,16 @@ def test_the_paper_has_the_form_of_the_journal_and_only_numbers_of_our_pages():
 
     The answers about AI usage are the authors', with numbers of their own.
     """
-    paper = text("paper/paper.md")
+    paper = text("docs/paper/paper.md")
     assert 750 <= len(paper.split()) <= 1750
     titles = "Summary, Statement of need, State of the field, Software design, Research impact statement"
     titles += ", AI usage disclosure, Acknowledgements, References"
     assert re.findall(r"^# (.*)", paper, re.MULTILINE) == titles.split(", ")
     body = re.sub(r"(?s)^---.*?\n---\n|```.*?```|# AI usage.*?(?=The repository itself)", "", paper)
-    keys = re.findall(r"^@\w+\{(\w+),", text("paper/paper.bib"), re.MULTILINE)
+    keys = re.findall(r"^@\w+\{(\w+),", text("docs/paper/paper.bib"), re.MULTILINE)
     assert sorted(keys) == sorted(set(re.findall(r"@(\w+)", body)))
     body = left = " ".join(body.split())
-    for page, phrase in (each.split(": ", 1) for each in text("paper/numbers.txt").splitlines()):
+    for page, phrase in (each.split(": ", 1) for each in text("docs/paper/numbers.txt").splitlines()):
         assert phrase in body
         assert phrase in " ".join(text(page).split())
         left = left.replace(phrase, "")
