@@ -12,6 +12,7 @@ theory (`subsets`, `post_selection`, `explanations`, `guarantees`, `verification
 `ledger`); and the ground (`_kernels`, `validation`, `parallel`, `results`).
 """
 
+from sparselin import results
 from sparselin.validation.extras import Extra, attach_stub
 
 __version__ = "1.0.0"
@@ -22,6 +23,13 @@ _NEEDED = {
     "post_selection.inference": Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
     "plots.explorer.widget": Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
 }
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, _NEEDED)
+__getattr__, _present, _names = attach_stub(__name__, __file__, _NEEDED)
+# names that load from here, as in checkouts before 1.0, until 1.1; `results` lists them
+_RESULTS = {*results.__all__} - {"Status"}
 # `import *` loads no module but `ensembles`, because `plots` needs matplotlib and `testing` needs hypothesis
-__all__ = [name for name in __all__ if name not in ("estimators", "neural", "plots", "spectral", "testing")]
+_ROOMS = {"estimators", "neural", "plots", "results", "spectral", "testing"}
+__all__ = [name for name in _names if name not in _RESULTS | _ROOMS]
+
+
+def __dir__() -> list[str]:
+    return [name for name in _present() if name not in _RESULTS]

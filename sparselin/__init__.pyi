@@ -4,16 +4,14 @@ from . import ensembles as ensembles
 from . import estimators as estimators
 from . import neural as neural
 from . import plots as plots
+from . import results as results
 from . import spectral as spectral
 from . import testing as testing
 from .attention.descent import hadamard_descent as hadamard_descent
 from .attention.sequential import sequential_attention as sequential_attention
 from .attention.softmax_penalty import q as q
 from .attention.softmax_penalty import softmax_penalty as softmax_penalty
-from .certificates.certify import Certificate as Certificate
 from .certificates.certify import certify as certify
-from .certificates.flow import FlowCertificate as FlowCertificate
-from .certificates.form import Verification as Verification
 from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
@@ -42,15 +40,19 @@ from .post_selection.knockoffs import knockoffs as knockoffs
 from .post_selection.leave_one_out import leave_one_out as leave_one_out
 from .post_selection.stability import stability_selection as stability_selection
 from .problem import Problem as Problem
-from .problem.data import Compressed as Compressed
+
+# `sparselin.results` lists these classes. Version 1.0 still loads them from here, without listing them.
 from .results import BatchSelection as BatchSelection
 from .results import BestSubset as BestSubset
 from .results import Bound as Bound
+from .results import Certificate as Certificate
+from .results import Compressed as Compressed
 from .results import DescentResult as DescentResult
 from .results import DualProjection as DualProjection
 from .results import Explanation as Explanation
 from .results import FirstEntry as FirstEntry
 from .results import FlowAverage as FlowAverage
+from .results import FlowCertificate as FlowCertificate
 from .results import FlowPath as FlowPath
 from .results import GeneralizedPath as GeneralizedPath
 from .results import GuaranteeBounds as GuaranteeBounds
@@ -65,12 +67,15 @@ from .results import PenaltyValue as PenaltyValue
 from .results import SelectionPath as SelectionPath
 from .results import SparseEigenvalues as SparseEigenvalues
 from .results import StabilitySelection as StabilitySelection
-from .results import Status as Status
 from .results import SubmodularityRatio as SubmodularityRatio
+from .results import SubsetCertificate as SubsetCertificate
 from .results import SubsetResult as SubsetResult
 from .results import SubsetsWithin as SubsetsWithin
+from .results import SubsetVerification as SubsetVerification
 from .results import SwappedSubset as SwappedSubset
 from .results import TheoremCheck as TheoremCheck
+from .results import Verification as Verification
+from .results.base import Status as Status
 from .scale.compress import compress as compress
 from .scale.record import BadChunk as BadChunk
 from .spectral.choice import choose_nu as choose_nu
@@ -79,8 +84,6 @@ from .spectral.search import greedy_local_search as greedy_local_search
 from .spectral.search import local_search as local_search
 from .subsets.best_subset import best_subset as best_subset
 from .subsets.best_subset import resume_subset as resume_subset
-from .subsets.certificate import SubsetCertificate as SubsetCertificate
-from .subsets.certificate import SubsetVerification as SubsetVerification
 from .subsets.subsets_within import subsets_within as subsets_within
 from .verification.along_path import verify as verify
 

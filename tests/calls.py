@@ -66,7 +66,7 @@ CALLS = {
     "sparse_eigenvalues": lambda X: sl.sparse_eigenvalues(X, 2),
     "verify": lambda X: sl.verify(X, Y, 2),
     "guarantee_bounds": lambda X: sl.guarantee_bounds(X, Y, 2),
-    "a bound": lambda X: sl.Bound(
+    "a bound": lambda X: sl.results.Bound(
         "name",
         "FR",
         "φ",
@@ -74,7 +74,7 @@ CALLS = {
         (("a < b", True), ("b", False), ("c", None)),
         0.1,
         0.2,
-        sl.Interval(0, 1, ""),
+        sl.results.Interval(0, 1, ""),
     ),
-    "an interval": lambda X: sl.Interval(0.25, 0.5, "by hand"),
+    "an interval": lambda X: sl.results.Interval(0.25, 0.5, "by hand"),
 }

@@ -37,17 +37,17 @@ SUBSET = {
     "intercept": WITNESS, "names": WITNESS,
 }  # fmt: skip
 RESULTS = {
-    sl.SelectionPath: {
+    sl.results.SelectionPath: {
         "support": INDICES, "coef_path": NUMBER(-1, 1), "intercept_path": WITNESS, "lam_star": NUMBER(1, 1),
         "margin": NUMBER, "ties": SET, "active_sets": SET, "weights": STATE, "residual_norm": NUMBER(0, 1),
         "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
         "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
-    sl.StabilitySelection: {
+    sl.results.StabilitySelection: {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
         "n_features": EQUAL, "status": EQUAL, "names": WITNESS, "undecided": EQUAL,
     },
-    sl.Inference: {
+    sl.results.Inference: {
         "support": INDICES, "leaves": EQUAL, "estimate": NUMBER(-1, 1), "standard_error": NUMBER(-1, 1),
         "truncation": WITNESS, "bounds": DOUBLE, "step_bounds": DOUBLE, "spacing_bounds": DOUBLE,
         "log_bounds": DOUBLE, "log_step_bounds": DOUBLE, "log_spacing_bounds": DOUBLE,
@@ -56,66 +56,66 @@ RESULTS = {
         "model": WITNESS, "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
         "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
-    sl.LeaveOneOut: {
+    sl.results.LeaveOneOut: {
         "sizes": EQUAL, "error": DOUBLE(0, 2), "corrected": DOUBLE(0, 2), "r2": DOUBLE, "best": EQUAL,
         "best_corrected": EQUAL,
     },
-    sl.GeneralizedPath: {
+    sl.results.GeneralizedPath: {
         "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
         "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,
         "recession": WITNESS, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
         "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
-    sl.BatchSelection: {
+    sl.results.BatchSelection: {
         "support": INDICES, "coef": NUMBER(-1, 1), "n_selected": EQUAL, "residual_norms": NUMBER(0, 1),
         "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "n_redone": WORK,
     },
-    sl.FirstEntry: {
+    sl.results.FirstEntry: {
         "lam_star": NUMBER(1, 1), "tied": SET, "active": SET, "signs": WITNESS, "direction": WITNESS,
         "window_lower": NUMBER(1, 1), "proof_lower": NUMBER(1, 1), "residual_norm": NUMBER(0, 1),
         "status": EQUAL, "names": WITNESS,
     },
-    sl.LassoPath: {
+    sl.results.LassoPath: {
         "knots": NUMBER(1, 1), "features": WITNESS, "coef_path": WITNESS, "intercept": WITNESS, "r2": NUMBER,
         "active": SET, "forced": INDICES, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
         "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL, **LOSS,
     },
-    sl.FlowPath: {
+    sl.results.FlowPath: {
         "tau": DOUBLE(-1, -1), "s": COLUMN, "s_error": WORK, "features": WITNESS, "coef_path": WITNESS,
         "intercept_path": WITNESS, "residual_norm": NUMBER(0, 1), "r2": NUMBER, "supports": SET,
         "unique": EQUAL, "penalty": WITNESS, "restarted": EQUAL, "forced": INDICES, "status": EQUAL,
         "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL, "standardized": EQUAL,
         "positive": EQUAL, **LOSS,
     },
-    sl.DualProjection: {
+    sl.results.DualProjection: {
         "u": SAMPLE(0, 1), "coef": COLUMN(-1, 1), "active": SET, "duality_gap": NUMBER(0, 2), "status": EQUAL,
         "names": WITNESS,
     },
-    sl.DescentResult: {
+    sl.results.DescentResult: {
         "w": WORK(-.5, .5), "theta": STATE, "weights": STATE, "coef": FIT(-1, 1), "intercept": WITNESS,
         "objective": WORK(0, 2), "duality_gap": WORK(0, 2), "status": EQUAL, "names": WITNESS,
         "standardized": EQUAL,
     },
-    sl.SubsetResult: SUBSET,
-    sl.BestSubset: {
+    sl.results.SubsetResult: SUBSET,
+    sl.results.BestSubset: {
         **SUBSET, "residual": NUMBER(0, 2), "restrictions": EQUAL, "objective": NUMBER(0, 2),
         "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "certificate": WITNESS,
         "by_size": EQUAL, "saved": WITNESS,
     },
-    sl.SubsetsWithin: {
+    sl.results.SubsetsWithin: {
         "supports": WITNESS, "values": DOUBLE(0, 2), "limit": NUMBER(0, 2), "lower_bound": NUMBER(0, 2),
         "complete": EQUAL, "share": WITNESS, "y_square": NUMBER(0, 2), "status": EQUAL,
         "n_features": EQUAL, "nodes": WORK, "names": WITNESS, "by_size": EQUAL,
     },
-    sl.SwappedSubset: {
+    sl.results.SwappedSubset: {
         **SUBSET, "rule": EQUAL, "removed": INDICES, "inserted": INDICES, "residuals": DOUBLE(0, 2),
     },
-    sl.NuChoice: {
+    sl.results.NuChoice: {
         "nu": NUMBER(-1), "lower": NUMBER(-1), "upper": NUMBER(-1), "method": WITNESS, "selection": EQUAL,
         "r2_lasso": NUMBER, "r2_refitted": NUMBER, "refitted": EQUAL, "tried": DOUBLE(-1), "r2_tried": DOUBLE,
         "qualifies": EQUAL,
     },
-    sl.Certificate: {
+    sl.results.Certificate: {
         "sha256": WITNESS, "shape": WITNESS, "normalized": EQUAL, "claim": EQUAL, "forced": INDICES,
         "steps": EQUAL,
     },
@@ -128,7 +128,7 @@ RESULTS = {
         "selected": INDICES, "pick": INDICES, "tied": SET, "spanned": SET, "decrease": NUMBER(0, 2),
         "coef": WITNESS, "basis": WITNESS, "squares": WITNESS,
     },
-    sl.TheoremCheck: {
+    sl.results.TheoremCheck: {
         "path": EQUAL, "verdicts": EQUAL, "reasons": EQUAL, "supports": EQUAL, "supports_reason": EQUAL,
         "lam_star": DOUBLE(1, 1), "n_tied": EQUAL, "n_active": EQUAL, "window": DOUBLE, "proof": DOUBLE,
         "audited": EQUAL,
@@ -136,31 +136,31 @@ RESULTS = {
     NonnegativeStep: {
         "selected": INDICES, "pick": INDICES, "tied": SET, "lam_star_squared": NUMBER(2, 2), "coef": WITNESS,
     },
-    sl.Interval: {"lower": NUMBER, "upper": NUMBER, "method": WITNESS, "rounding": WORK},
-    sl.Explanation: {
+    sl.results.Interval: {"lower": NUMBER, "upper": NUMBER, "method": WITNESS, "rounding": WORK},
+    sl.results.Explanation: {
         "feature": INDICES, "kind": EQUAL, "names": WITNESS, "step": EQUAL, "forced": EQUAL, "given": INDICES,
         "correlation": NUMBER(1, 1), "level": NUMBER(1, 1), "error": WORK(1, 1), "runner_up": INDICES,
         "margin": NUMBER, "tied": SET, "fall": EQUAL, "left": NUMBER, "regression": NUMBER, "shares": NUMBER,
         "r2": NUMBER, "gain": NUMBER, "partial_r2": NUMBER, "intervals": NUMBER(1, 1), "sentence": WITNESS,
     },
-    sl.SubmodularityRatio: {
+    sl.results.SubmodularityRatio: {
         "lower": NUMBER, "upper": NUMBER, "method": WITNESS, "rounding": WORK, "base": SET, "added": SET,
     },
-    sl.SparseEigenvalues: {
+    sl.results.SparseEigenvalues: {
         "k": EQUAL, "lambda_min": NUMBER(2), "lambda_max": NUMBER(2), "lambda_min_support": SET,
         "lambda_max_support": SET, "condition_number": WORK, "coherence": NUMBER, "babel": DOUBLE,
     },
-    sl.GuaranteeBounds: {
+    sl.results.GuaranteeBounds: {
         "k": EQUAL, "bounds": EQUAL, "best": NUMBER, "best_support": SET, "r2": NUMBER, "supports": INDICES,
         "constants": NUMBER, "names": WITNESS,
     },
-    sl.Bound: {
+    sl.results.Bound: {
         "name": EQUAL, "algorithm": EQUAL, "formula": EQUAL, "source": EQUAL, "hypotheses": EQUAL,
         "lower": NUMBER, "upper": NUMBER, "achieved": NUMBER,
     },
 }  # fmt: skip
 # properties that are compared too: their fields depend on the order of the columns
 PROPERTIES = {
-    sl.LassoPath: {"coef": COLUMN(-1, 1)}, sl.FlowPath: {"coef": COLUMN(-1, 1)},
-    sl.SubsetsWithin: {"in_all": SET, "in_some": SET, "in_none": SET},
+    sl.results.LassoPath: {"coef": COLUMN(-1, 1)}, sl.results.FlowPath: {"coef": COLUMN(-1, 1)},
+    sl.results.SubsetsWithin: {"in_all": SET, "in_some": SET, "in_none": SET},
 }  # fmt: skip

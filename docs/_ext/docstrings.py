@@ -36,9 +36,9 @@ _ITEM = re.compile(r"- |\d+\. ")
 _LETTER = re.compile(r"\(?[A-Za-z]+[.)](\s|$)")  # "d." would begin a list
 # public names in Markdown, such as `omp`, `sl.omp(X, y, 4)` and `plots.show`, but not `q`
 _PUBLIC = re.compile(
-    r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|neural|plots|spectral|testing)\.)?\w{2,})(\(.*\))?"
+    r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|neural|plots|results|spectral|testing)\.)?\w{2,})(\(.*\))?"
 )
-_HOMES = ("sparselin", "sparselin.estimators", "sparselin.plots", "sparselin.ledger", "sparselin.neural")
+_HOMES = ("", ".estimators", ".plots", ".ledger", ".neural", ".results")
 
 
 def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
@@ -275,15 +275,16 @@ def missing_reference(app: Any, env: Any, node: pending_xref, content: nodes.Nod
     """
     if not node.get("optional"):
         return None
-    if node.get("quiet"):
-        return content
-    if node["reftarget"].startswith("sparselin.") and pydoc.locate(node["reftarget"]) is None:
-        logger.warning("there is no %s", node["reftarget"], location=node)
-    domain = env.get_domain("py")
-    for home in _HOMES:
-        at = domain.objects.get(f"{home}.{node['reftarget']}")
+    target, quiet = node["reftarget"], node.get("quiet")
+    if not quiet and target.startswith("sparselin.") and pydoc.locate(target) is None:
+        logger.warning("there is no %s", target, location=node)
+    domain, name = env.get_domain("py"), target.removeprefix("sparselin.")
+    for home in (".results",) if quiet else _HOMES:
+        at = domain.objects.get(f"sparselin{home}.{name}")
         if at:
             return make_refnode(app.builder, node["refdoc"], at.docname, at.node_id, content)
+    if quiet:
+        return content
     return nodes.literal(content.astext(), content.astext())
 
 

@@ -24,7 +24,7 @@ def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
     bounds : an `Interval`, or a `SubmodularityRatio`.
     ax : where to draw; a new figure if None.
 
-    >>> from sparselin import Interval
+    >>> from sparselin.results import Interval
     >>> ax = interval(Interval(0.25, 0.5, "by hand"))
     >>> ax.get_title(), ax.texts[0].get_text()
     ('by hand', '0.25 to 0.5')

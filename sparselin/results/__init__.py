@@ -1,37 +1,11 @@
-"""The results of the methods: one frozen dataclass each, whose fields are always all present."""
+"""The results of the methods: frozen dataclasses, whose fields are always all present.
 
-from sparselin.results.base import Fit as Fit
-from sparselin.results.base import FloatArray as FloatArray
-from sparselin.results.base import IndexArray as IndexArray
-from sparselin.results.base import Names as Names
-from sparselin.results.base import Status as Status
-from sparselin.results.batch import BatchSelection as BatchSelection
-from sparselin.results.cross_validation import CrossValidation as CrossValidation
-from sparselin.results.explanation import Explanation as Explanation
-from sparselin.results.flow import FlowAverage as FlowAverage
-from sparselin.results.flow import FlowPath as FlowPath
-from sparselin.results.guarantees import Bound as Bound
-from sparselin.results.guarantees import GuaranteeBounds as GuaranteeBounds
-from sparselin.results.guarantees import Interval as Interval
-from sparselin.results.guarantees import SparseEigenvalues as SparseEigenvalues
-from sparselin.results.guarantees import SubmodularityRatio as SubmodularityRatio
-from sparselin.results.inference import Inference as Inference
-from sparselin.results.inference import Knockoffs as Knockoffs
-from sparselin.results.lasso import FirstEntry as FirstEntry
-from sparselin.results.lasso import LassoPath as LassoPath
-from sparselin.results.paths import GeneralizedPath as GeneralizedPath
-from sparselin.results.paths import GroupPath as GroupPath
-from sparselin.results.paths import SelectionPath as SelectionPath
-from sparselin.results.points import DescentResult as DescentResult
-from sparselin.results.points import DualProjection as DualProjection
-from sparselin.results.points import HierarchicalProx as HierarchicalProx
-from sparselin.results.points import PenaltyValue as PenaltyValue
-from sparselin.results.stability import LeaveOneOut as LeaveOneOut
-from sparselin.results.stability import StabilitySelection as StabilitySelection
-from sparselin.results.subsets import BestSubset as BestSubset
-from sparselin.results.subsets import GreedyMaximum as GreedyMaximum
-from sparselin.results.subsets import NuChoice as NuChoice
-from sparselin.results.subsets import SubsetResult as SubsetResult
-from sparselin.results.subsets import SubsetsWithin as SubsetsWithin
-from sparselin.results.subsets import SwappedSubset as SwappedSubset
-from sparselin.results.verification import TheoremCheck as TheoremCheck
+`__init__.pyi` lists them with their modules. Certificates and `Compressed` live in the folders of the methods
+that make them. Each name is loaded at its first use, so this folder imports no method.
+"""
+
+from sparselin.validation.extras import attach_stub
+
+__getattr__, __dir__, _names = attach_stub(__name__, __file__, {})
+_TYPES = {"Fit", "FloatArray", "IndexArray", "Names"}  # of fields, and the base of fits
+__all__ = [name for name in _names if name not in _TYPES]

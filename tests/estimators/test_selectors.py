@@ -63,7 +63,7 @@ def test_generalized_omp_behind(rng, loss, cls, form):
     for intercept in (True, False):
         found = cls(4, forced=[5], exclude=[1], fit_intercept=intercept, **given).fit(form(X), y, weight)
         want = sl.generalized_omp(form(X[:, kept]), y, 4, intercept=intercept, **given, **inner)
-        assert isinstance(found.path_, sl.GeneralizedPath)
+        assert isinstance(found.path_, sl.results.GeneralizedPath)
         assert found.path_.support.tolist() == kept[want.support].tolist() == found.selected_.tolist()
         assert found.path_.ties == tuple(tuple(kept[list(tied)].tolist()) for tied in want.ties)
         assert max(map(len, found.path_.ties)) == 2

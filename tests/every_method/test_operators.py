@@ -85,10 +85,10 @@ def assert_same(found, expected, eps):
         assert found == pytest.approx(expected, rel=eps)
         return
     assert found.status is expected.status
-    if isinstance(found, sl.FirstEntry):
+    if isinstance(found, sl.results.FirstEntry):
         assert found.lam_star == pytest.approx(expected.lam_star, rel=eps)
         assert (found.tied, found.active) == (expected.tied, expected.active)
-    elif isinstance(found, sl.LassoPath):
+    elif isinstance(found, sl.results.LassoPath):
         assert found.knots == pytest.approx(expected.knots, rel=eps)
         assert found.active == expected.active
         size = float(np.abs(expected.coef).max())

@@ -88,19 +88,19 @@ def facts(found):
     """The decisions and numbers of a result that do not depend on the form of the data."""
     if isinstance(found, (float, np.ndarray)):
         return {"": np.asarray(found)}
-    if isinstance(found, sl.Certificate):
+    if isinstance(found, sl.results.Certificate):
         return {"picks": np.array([step.pick for step in found.steps])}
     values = {name: getattr(found, name) for name in FIELDS if hasattr(found, name)}
-    if isinstance(found, sl.TheoremCheck):
+    if isinstance(found, sl.results.TheoremCheck):
         values = {"support": found.path.support, "lam_star": found.lam_star}
-    if isinstance(found, sl.DescentResult):
+    if isinstance(found, sl.results.DescentResult):
         values = {"objective": found.objective[-1:]}
     return {name: value for name, value in values.items() if not isinstance(value, str)}
 
 
 def ends(value):
     """The ends of an interval, or the value itself."""
-    return (value.lower, value.upper) if isinstance(value, sl.Interval) else value
+    return (value.lower, value.upper) if isinstance(value, sl.results.Interval) else value
 
 
 def same(found, expected, eps):
@@ -108,7 +108,7 @@ def same(found, expected, eps):
     ours, theirs = facts(found), facts(expected)
     assert ours.keys() == theirs.keys()
     assert ours
-    if isinstance(found, sl.DescentResult):  # both are within their gaps of the least objective
+    if isinstance(found, sl.results.DescentResult):  # both are within their gaps of the least objective
         eps += (found.duality_gap + expected.duality_gap) / theirs["objective"][0]
     for name, value in theirs.items():
         if name in ("active", "tied") and value and isinstance(value[0], tuple):

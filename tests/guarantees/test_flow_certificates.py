@@ -74,7 +74,7 @@ def certificate(X, y, S, wrong="", rng=None):
             if all(holds or t == broken for t, holds in enumerate(tests)):
                 farkas.setdefault(i, tuple(map(Fraction, w)))
         saddles.append(FlowSaddle(tuple(J[len(S) :]), tau, tuple(beta[j] for j in J), tuple(farkas.items())))
-    return sl.FlowCertificate(digest(X, y, False), X.shape, tuple(S), tuple(saddles), not any(c))
+    return sl.results.FlowCertificate(digest(X, y, False), X.shape, tuple(S), tuple(saddles), not any(c))
 
 
 def is_true(given, X, y):
@@ -162,7 +162,7 @@ def forge(rng):
         yield "other data", replace(base, sha256=pick([base.sha256, digest(A, b, False)], rng)), A, b
     for text in [mutate(base.to_json(), rng) for _ in range(20)]:
         with contextlib.suppress(ValueError):  # malformed
-            yield "mutation", sl.FlowCertificate.from_json(text), X, y
+            yield "mutation", sl.results.FlowCertificate.from_json(text), X, y
 
 
 def attack(count, seed):
@@ -186,7 +186,7 @@ def test_paths_are_certified(rng):
         given = sl.certify(X, y, path)
         assert judge(given, X, y) == "accepted and true"
         assert tuple(saddle.support for saddle in given.saddles[1:]) == path.supports
-        assert sl.FlowCertificate.from_json(given.to_json()) == given
+        assert sl.results.FlowCertificate.from_json(given.to_json()) == given
         assert "other data" in given.verify(X, y + 1).failures[0]
     for options, forced in (({"intercept": True}, (4,)), ({"sample_weight": rng.random(9)}, ())):
         problem = sl.Problem(rng.random((9, 4)), rng.random(9), **options)

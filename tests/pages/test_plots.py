@@ -325,11 +325,11 @@ def test_the_descent():
 
 
 def test_intervals():
-    ax = plots.show(sl.Interval(0.25, 0.5, "by hand"))
+    ax = plots.show(sl.results.Interval(0.25, 0.5, "by hand"))
     assert ax.lines[0].get_xdata().tolist() == [0.25, 0.5]
     assert (ax.get_title(), ax.texts[0].get_text()) == ("by hand", "0.25 to 0.5")
-    assert plots.show(sl.Interval(1.0, np.inf, "half")).lines[0].get_xdata().tolist() == [1.0]
-    assert plots.show(sl.Interval(2.0, 2.0, "known")).texts[0].get_text() == "2"
+    assert plots.show(sl.results.Interval(1.0, np.inf, "half")).lines[0].get_xdata().tolist() == [1.0]
+    assert plots.show(sl.results.Interval(2.0, 2.0, "known")).texts[0].get_text() == "2"
     assert plots.show(sl.submodularity_ratio(X, Y, [0], 1)).texts[0].get_text() == "1"
 
 
@@ -346,8 +346,8 @@ def test_sparse_eigenvalues():
 
 def test_guarantees():
     result = sl.guarantee_bounds(X, Y, 2)
-    half = sl.Interval(0.5, 0.5, "")
-    broken = sl.Bound("too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, half)
+    half = sl.results.Interval(0.5, 0.5, "")
+    broken = sl.results.Bound("too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, half)
     for given in (result, dataclasses.replace(result, bounds=(*result.bounds, broken))):
         ax = plots.show(given)
         assert texts(ax.get_yticklabels()) == [f"{bound.algorithm}: {bound.name}" for bound in given.bounds]

@@ -201,11 +201,11 @@ def with_stand_in(script, *arguments):
 
 UNLISTED = """
 listed = sys.argv[1:]
-public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
-for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
+public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural", "results"} | set(sl.__all__)
+for module in (sl.estimators, sl.neural, sl.plots, sl.results, sl.spectral):
     place = module.__name__.removeprefix("sparselin.")
     public |= {f"{place}.{name}" for name in public_names(module)}
-again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
+again = {f"{place}.{name}" for place in ("results", "spectral") for name in sl.__all__}  # exported twice
 print(sorted(public - set(listed) - again))
 for name in listed:
     thing = sl

@@ -115,7 +115,7 @@ class Brute:
 
     def models_of(self, path):
         """Return the models after 0, 1, … steps, features in the order of their entry; or the one at λ."""
-        if isinstance(path, sl.SelectionPath):
+        if isinstance(path, sl.results.SelectionPath):
             return [tuple(path.support[:t]) for t in range(len(self.forced), len(path) + 1)]
         models = [self.forced]
         for signs in self.signs(path):
@@ -150,7 +150,7 @@ class Brute:
     def decisions(self, y, steps):
         """Return all that inference is conditional on, for the first steps of the path of another y."""
         path, f = self.select(y), len(self.forced)
-        if isinstance(path, sl.SelectionPath):
+        if isinstance(path, sl.results.SelectionPath):
             signs = np.sign(np.diag(path.coef_path))
             made = path.support[: f + steps].tolist(), signs[f : f + steps].tolist()
         else:

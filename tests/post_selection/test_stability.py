@@ -30,7 +30,7 @@ def halves(n, pairs, seed):
 def result(paths, d, forced=(), threshold=0.75):
     paths = np.array(paths, np.intp)
     forced = np.array(forced, np.intp)
-    return sl.StabilitySelection(paths, forced, threshold, "omp", 10, d, sl.Status.COMPLETED, None)
+    return sl.results.StabilitySelection(paths, forced, threshold, "omp", 10, d, sl.Status.COMPLETED, None)
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 import importlib.util
 import inspect
+import operator
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +51,18 @@ def test_lazy_parts_are_attributes():
     assert len(dir(sl)) == len(set(dir(sl)))
     with pytest.raises(AttributeError, match="attribute omq"):
         _ = sl.omq
+
+
+def test_results_lists_the_classes_of_results_and_the_root_functions():
+    """Until version 1.1 the classes load from the root too, which does not list them."""
+    here = {name for name in sl.__all__ if inspect.isclass(getattr(sl, name))}
+    assert here == {"BadChunk", "Problem", "Status"}
+    stub = Path(sl.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    before = re.findall(r"(?m)^from \.results import (\w+)", stub)
+    assert len(before) == 33
+    assert not set(before) & {*sl.__all__, *dir(sl)}
+    assert set(before) < set(dir(sl.results)) == set(sl.results.__all__)
+    assert all(getattr(sl, name) is getattr(sl.results, name) for name in before)
 
 
 def test_no_function_has_the_name_of_a_module_beside_it():
@@ -208,9 +222,9 @@ print(product(pair), sum(product.compiled.stats.cache_hits.values()))
     assert sorted(cache.rglob("*.nb?")) == before != []
 
 
-@pytest.mark.parametrize("name", sl.__all__)
+@pytest.mark.parametrize("name", sl.__all__ + [f"results.{name}" for name in sl.results.__all__])
 def test_public_things_are_documented(name):
-    thing = getattr(sl, name)
+    thing = operator.attrgetter(name)(sl)
     assert inspect.getdoc(thing)
     if inspect.isfunction(thing):
         for section in ("Parameters", "Returns", "Raises", ">>>"):

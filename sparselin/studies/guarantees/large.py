@@ -94,7 +94,7 @@ def _steps(X: FloatArray, y: FloatArray, S: IndexArray, k: int, least: float) ->
         yield [r2, r2 + float(np.sort((X.T @ r) ** 2)[-k:].sum()) / (least * square)]
 
 
-def _is_recovered(X: FloatArray, y: FloatArray, best: sl.BestSubset) -> bool:
+def _is_recovered(X: FloatArray, y: FloatArray, best: sl.results.BestSubset) -> bool:
     """Return whether the condition of Theorem 4 holds: OMP is then certain to find the best subset."""
     S = best.support
     least = float(np.linalg.svd(X[:, S], compute_uv=False)[-1]) ** 2
