@@ -27,6 +27,7 @@ extensions = [
     "formulas",
     "ledger_page",
     "links",
+    "module_tables",
     "networks_page",
     "pictures",
     "preset_pages",

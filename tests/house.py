@@ -10,6 +10,7 @@ import ast
 import functools
 import io
 import itertools
+import re
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -171,6 +172,21 @@ def numbers():
     }
 
 
+def first_sentence(name):
+    """Return the first sentence of the docstring of a module, on one line."""
+    words = " ".join(ast.get_docstring(MODULES[name]).split("\n\n")[0].split())
+    return re.split(r"(?<=[.?!])\s(?=[A-Z`])", words)[0]
+
+
+def contents(layer):
+    """Yield the path of each module and folder of a layer, and its first sentence, for docs/inside.md."""
+    rooms = LAYERS[layer].split()
+    for name in sorted(MODULES, key=lambda name: name.split(".")):
+        if room(name) in rooms:
+            path = name.replace(".", "/")
+            yield path + ("/" if (ROOT / path).is_dir() else ".py"), first_sentence(name)
+
+
 def draw(path):
     """Layers as bands, rooms as boxes with the number of modules, arrows to the rooms that they import."""
     import matplotlib
@@ -216,7 +232,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.house", description=__doc__.splitlines()[0])
     parser.add_argument("--draw", metavar="FILE", help="draw rooms and arrows, as PNG or SVG")
     parser.add_argument("--names", action="store_true", help="name the long modules, classes and functions")
+    parser.add_argument(
+        "--modules", action="store_true", help="print what each module contains, and no numbers"
+    )
     chosen = parser.parse_args()
+    if chosen.modules:
+        print(*(f"{path}: {words}" for layer in LAYERS for path, words in contents(layer)), sep="\n")  # noqa: T201
+        parser.exit()
     for name, number in numbers().items():
         print(f"{number:8,}  {name}")  # noqa: T201
     if chosen.names:

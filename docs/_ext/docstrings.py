@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 # code; a page of the documentation; a name or code; a title in one or two asterisks, from the beginning of a
 # word to the end of one
-_MARKED = re.compile(
+MARKED = re.compile(
     r"``.+?``|(?P<page>\bdocs/[\w/]+\.md)|(?P<code>`[^`]+`)|(?<![\w*^\])}])(?P<stars>\*\*?)(?=\w)[^*`]+(?<=[\w.?!)])(?P=stars)(?!\w)",
     re.DOTALL,
 )
@@ -44,7 +44,7 @@ _HOMES = ("", ".estimators", ".plots", ".ledger", ".neural", ".results")
 def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
     """Convert text whose only markup is `name` and *title*; names in `arguments` are not linked."""
     out, end = [], 0
-    for found in _MARKED.finditer(text):
+    for found in MARKED.finditer(text):
         part = found.group()
         if found["code"] and part[1:-1] in arguments:
             part = f"`{part}`"

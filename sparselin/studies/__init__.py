@@ -1,1 +1,1 @@
-"""The studies. Each study has a folder with its computations, its report, its figures and its command."""
+"""The studies: each has a folder with its computations, its report, its figures and its command."""

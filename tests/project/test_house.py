@@ -7,7 +7,20 @@ import inspect
 import re
 
 import pytest
-from house import FLOORS, MODULES, PROJECT, ROOMS, ROOT, files, imports, numbers, room, tree_of
+from house import (
+    FLOORS,
+    LAYERS,
+    MODULES,
+    PROJECT,
+    ROOMS,
+    ROOT,
+    contents,
+    files,
+    imports,
+    numbers,
+    room,
+    tree_of,
+)
 from layout import exceptions
 
 import sparselin
@@ -201,6 +214,17 @@ def test_a_failure_says_which_draw_failed(request):
 
 def test_the_budget_is_kept():
     assert not {name: numbers()[name] for name, limit in BUDGET.items() if numbers()[name] > limit}
+
+
+def test_the_page_about_the_code_has_every_module():
+    """The docs build makes a table for each layer, by `contents`, where the page says {modules}."""
+    page = (PROJECT / "docs" / "inside.md").read_text(encoding="utf-8")
+    layers = re.findall(r"^```\{modules\} (\w+)$", page, re.MULTILINE)
+    assert layers == list(LAYERS)
+    rows = dict(row for layer in layers for row in contents(layer))
+    assert {path.rstrip("/").removesuffix(".py").replace("/", ".") for path in rows} == set(MODULES)
+    assert all((ROOT / path).exists() for path in rows)
+    assert all(words.endswith(".") and len(words) > 10 for words in rows.values())
 
 
 def test_the_root_of_the_project_is_short():
