@@ -1,8 +1,8 @@
-"""Figures of results and of the geometry. Each function returns the Axes on which it drew; `show(result)` draws any result.
+"""Figures of results and of the geometry.
 
-Most functions take a result and compute nothing new. `window`, `hoff_descent` and the pictures in two or
-three dimensions take X and y. The colours are those of `PALETTE`, which colour-blind people can also tell
-apart.
+Each function returns the Axes on which it drew; `show(result)` draws any result. Most functions take a
+result and compute nothing new. `window`, `hoff_descent` and the pictures in two or three dimensions take
+X and y. The colours are those of `PALETTE`, which colour-blind people can also tell apart.
 """
 
 from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds

@@ -24,8 +24,8 @@ import sparselin as sl
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-NAMES = ("docstrings", "formulas", "links", "terms")
-docstrings, formulas, links, terms = map(importlib.import_module, NAMES)
+NAMES = ("docstrings", "formulas", "links", "module_tables", "terms")
+docstrings, formulas, links, module_tables, terms = map(importlib.import_module, NAMES)
 
 
 def tree(text, **options):
@@ -236,6 +236,18 @@ def test_the_pages_of_networks_need_no_torch():
     printed = with_stand_in(DOCUMENTED)
     assert printed.endswith("True\n")
     assert "dtype: 'torch.dtype' = torch.float32" in printed
+
+
+# --- the modules of the package -----------------------------------------------------------------------------
+
+
+def test_the_table_of_modules_shows_code_and_titles():
+    rows = [("greedy/", "Greedy selection."), ("greedy/x.py", "The rule λ* of *A Title*, for `y`.")]
+    table = module_tables.table(rows)
+    assert [code.astext() for code in table.findall(nodes.literal)] == ["greedy/", "greedy/x.py", "y"]
+    assert [name.astext() for name in table.findall(nodes.strong)] == ["greedy/"]
+    assert [title.astext() for title in table.findall(nodes.emphasis)] == ["A Title"]
+    assert table.astext().endswith("The rule λ* of A Title, for y.")
 
 
 # --- formulas ---------------------------------------------------------------------------------------------
