@@ -47,9 +47,9 @@ interval is replaced by λ_min(H_A) of (2) if this eigenvalue is larger, for exa
 its error.
 
 A column x with ρ > 2u·s(x) is outside the span of T. If x is closer to the span, rounding leaves open whether
-x is outside, unless `_dependence` decides it. Suppose that it is open. If x is in fact outside, the joint
-gain of a set that contains x may have any value up to ‖P_L^⊥y‖², and the single gain of x, for T = L, may be
-zero. The lower bound allows for both.
+x is outside, unless `subsets.dependence` decides it. Suppose that it is open. If x is in fact outside, the
+joint gain of a set that contains x may have any value up to ‖P_L^⊥y‖², and the single gain of x, for T = L,
+may be zero. The lower bound allows for both.
 """
 
 from __future__ import annotations

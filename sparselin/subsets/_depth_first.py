@@ -57,7 +57,7 @@ defined in `submodularity`. Later the error grows in proportion to a_j. D and th
 these errors. Sets whose order these errors leave open are compared by projection, with an error of
 u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is reduced by the largest of these errors that mattered, and
 by at least 1e-10·‖y‖². Sets whose residuals differ by less than 1e-12·‖y‖² count as equal. If a column is
-closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in this span, its gain may have any
+closer than 2u·s(x) to a span, and `dependence` does not prove that it is in this span, its gain may have any
 value. Then there is no lower bound.
 """
 
@@ -95,7 +95,7 @@ class DepthFirst(ProjectedSearch):
 
         Columns in the span of the forced columns are set to zero.
         """
-        data = self.unprojected()
+        data = self.kernel_data()
         if not len(forced):
             return data
         members = kernels.project_all(data, forced)

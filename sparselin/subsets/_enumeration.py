@@ -75,7 +75,7 @@ class Enumeration(ProjectedSearch):
         super().__init__(problem, k, forced)
         m = k - len(forced)
         self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
-        self.data = self._project_off(self.unprojected(), forced[:0], forced)
+        self.data = self._project_off(self.kernel_data(), forced[:0], forced)
         value = min(self.first.value, float(self.data.y @ self.data.y))
         self.best = kernels.empty_search(m, value, 0)
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets

@@ -7,8 +7,6 @@ its error (`_kernels.best_subset.remainder`). At the end, the residual of the be
 the data.
 """
 
-from typing import Any
-
 import numpy as np
 
 from sparselin._kernels import best_subset as kernels
@@ -57,13 +55,11 @@ class ProjectedSearch:
             if found.value < self.first.value - kernels.SLACK:
                 self.first = found
 
-    def unprojected(self) -> kernels.SubsetData:
+    def kernel_data(self) -> kernels.SubsetData:
         """Return the scaled columns and y as the data of the kernels."""
-        rows: Any = np.array(self.unit.X.T, order="C")
-        y: Any = self.unit.y.copy()
         return kernels.SubsetData(
-            X=rows,
-            y=y,
+            X=np.array(self.unit.X.T, order="C"),
+            y=self.unit.y.copy(),
             exact=self.unit.exact,
             own=np.ones(self.unit.d + 1),
             fixed=0,
@@ -119,19 +115,17 @@ class ProjectedSearch:
         if square > limit or (optimal and (self.undecided or fewer or max(self.margin, error) > _LOST)):
             status, optimal = Status.BEYOND_PRECISION, False
         lower = max(0.0, min(square, scale * self.lower, scale * (least - error)))
-        moves, candidates = int(self.best.counters[kernels.MOVES]), tuple(self.candidates)
-        squares = path.residual_norm**2
         return SearchResult(
             support=path.support,
             coef=path.coef,
-            squares=squares,
+            squares=path.residual_norm**2,
             value=square,
             lower=lower,
             status=status,
             optimal=optimal,
             nodes=self.nodes,
-            moves=moves,
-            candidates=candidates,
+            moves=int(self.best.counters[kernels.MOVES]),
+            candidates=tuple(self.candidates),
         )
 
     def certificate(self) -> None:

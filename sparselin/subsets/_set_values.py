@@ -17,7 +17,7 @@ where the last term is for the sum of squares. This is the bound of `_kernels.be
 
 **From below, without a box**, q*(J) = ½‖P_A^⊥y‖². `remainder` computes this by projection, twice, with the
 bound (1), in which a is replaced by the size s(y) ≤ ‖y‖ + Σ‖A_j‖|b_j|, for the least squares coefficients b.
-It also decides whether columns are in the span of others, by rounding errors or exactly (`_dependence`). So
+It also decides whether columns are in the span of others, by rounding errors or exactly (`dependence`). So
 this interval needs no solution. If a column may be in the span of others or not, nothing is known but 0.
 
 **From below, with a box.** Let w be any point in the box, and C features with w_j at a bound. Drop the bounds

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels.dependence import DependenceTest
 from sparselin.problem import Problem
@@ -44,8 +45,8 @@ class UnitData:
 
     problem: Problem
     J: IndexArray
-    X: FloatArray
-    y: FloatArray
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
 
     @classmethod
     def by_length(cls, problem: Problem, J: IndexArray, *, twice: bool = False) -> UnitData:
@@ -77,7 +78,8 @@ class UnitData:
         return cls._of(problem, J, A)
 
     @classmethod
-    def _of(cls, problem: Problem, J: IndexArray, A: FloatArray) -> UnitData:
+    def _of(cls, problem: Problem, J: IndexArray, A: Any) -> UnitData:
+        """Replace scaled data A = [X_J y] by a triangular factor if they are tall."""
         if len(A) > A.shape[1]:
             A = triangle(A)
         return cls(problem, J, np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1]))
