@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.explanations.generalized import explain_on_generalized_path, responses
 from sparselin.explanations.lasso import explain_on_path
 from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import Explanation, FlowPath, LassoPath, SelectionPath, SubsetResult
+from sparselin.results import Explanation, FlowPath, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
 
 
 @takes_problem
 def explain(
     X: Any,
     y: ArrayLike | None,
-    path: SelectionPath | LassoPath | FlowPath | SubsetResult,
+    path: SelectionPath | LassoPath | FlowPath | GeneralizedPath | SubsetResult,
     feature: int | str,
     *,
     sample_weight: ArrayLike | None = None,
@@ -36,6 +37,12 @@ def explain(
     c_j²/(‖z_j‖²‖y‖²), because ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are
     bounded as in the decision on ties (`sparselin.linalg.ties`).
 
+    **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), where w are the weights and μ the fitted
+    means. R² is replaced by D², the share of the deviance that S explains. The share of X_j that S explains
+    is computed by least squares with the weights w. To find how much j would increase D², the model is fitted
+    again on S ∪ j. The increase is NaN if this model does not exist, for example because j separates the
+    data.
+
     **LASSO paths.** Let c_j(λ) = ⟨X_j, y − Xβ(λ)⟩. Then |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between
     knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. If β ≥ 0 is required, the same
     holds with c_j in place of |c_j|.
@@ -52,10 +59,10 @@ def explain(
     Parameters
     ----------
     X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
-        place of both. They must be real, and X not a LinearOperator. The
+        place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
         intercept and the standardization are taken from the path. A set does not record whether there was an
         intercept; this is assumed if its `intercept` is not zero.
-    path : a `SelectionPath`, `LassoPath`, `FlowPath` or `SubsetResult`.
+    path : a `SelectionPath`, `LassoPath`, `FlowPath`, `GeneralizedPath` or `SubsetResult`.
     feature : j, by index or by its name in the path.
     sample_weight : the weights with which the path was computed.
 
@@ -81,11 +88,15 @@ def explain(
     >>> found.correlation.round(2), round(found.left, 2), round(found.gain, 4)
     (array([3.  , 0.12]), 0.36, 0.0029)
     """
-    if not isinstance(path, SelectionPath | LassoPath | FlowPath | SubsetResult):
+    if not isinstance(path, SelectionPath | LassoPath | FlowPath | GeneralizedPath | SubsetResult):
         raise TypeError(
-            "path must be a SelectionPath, LassoPath, FlowPath or SubsetResult (for a NuChoice, pass its "
-            f"`selection`); got {type(path).__name__}"
+            "path must be a SelectionPath, LassoPath, FlowPath, GeneralizedPath or SubsetResult (for a "
+            f"NuChoice, pass its `selection`); got {type(path).__name__}"
         )
+    if isinstance(path, GeneralizedPath):
+        if isinstance(X, Problem):
+            raise TypeError("a GeneralizedPath needs the original rows: pass X and y in place of the Problem")
+        y = responses(path, y)
     name_or_index: Any = feature
     if not isinstance(name_or_index, str | int | np.integer) or isinstance(name_or_index, bool):
         raise TypeError(f"feature must be the name or the index of one feature; got {feature!r}")
@@ -105,6 +116,8 @@ def explain(
     j = int(problem.indices([feature], "feature", path.names)[0])
     if isinstance(path, SubsetResult):
         return explain_in_subset(problem, path, j)
+    if isinstance(path, GeneralizedPath):
+        return explain_on_generalized_path(problem, path, j, X, y, sample_weight)
     if isinstance(path, SelectionPath):
         return explain_on_selection_path(problem, path, j)
     return explain_on_path(problem, path, j)

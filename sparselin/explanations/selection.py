@@ -1,6 +1,7 @@
 """Explanations on a path of a greedy method."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,34 +15,64 @@ from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
 from sparselin.results.display import join_words, plural
 
 
+class Rivals(NamedTuple):
+    """The comparison by which a feature was picked at one step: the quantity compared, and its rivals.
+
+    Attributes
+    ----------
+    compared : the name of the quantity that was compared.
+    runner_up : the feature with the second largest value of this quantity, −1 if there is none.
+    tied : the features tied with the pick.
+    """
+
+    compared: str = ""
+    runner_up: int = -1
+    tied: tuple[int, ...] = ()
+
+
 def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     """Explain when and why feature j entered a greedy path, or why it did not.
 
     Raises ValueError if the path was not computed from this problem.
     """
-    place = np.flatnonzero(path.support == j)
-    step = int(place[0]) + 1 if len(place) else 0
-    given = path.support[: step - 1 if step else None]
-    forced = bool(step and np.isnan(path.lam_star[step - 1]))
+    step, given, forced = place_on(path, j)
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
     at = standing(problem, given, j)
-    fall = _largest_fall(correlation, error)
-    entry = Entry(
-        step=step, forced=forced, margin=float(path.margin[step - 1]) if step else math.nan, fall=fall
-    )
     level = path.lam_star[: step or None].astype(np.float64)
     if not step:
         level = np.append(level, _next_level(problem, given, path.positive))
-    course = Course(correlation, error, level)
+    rivals = _rivals(problem, path, given, step) if step and not forced else Rivals()
+    added = _describe_addition(path, at, float(correlation[-1]))
+    return explain_pick(path, j, Course(correlation, error, level), rivals, at, added)
+
+
+def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
+    """Return the step of j (0 if it was not selected), the features before j, and whether j was forced."""
+    place = np.flatnonzero(path.support == j)
+    step = int(place[0]) + 1 if len(place) else 0
+    return step, path.support[: step - 1 if step else None], bool(step and np.isnan(path.lam_star[step - 1]))
+
+
+def explain_pick(
+    path: SelectionPath, j: int, course: Course, rivals: Rivals, at: Standing, added: str
+) -> Explanation:
+    """Write the sentence for feature j, and assemble its explanation.
+
+    at : the `Standing` of j relative to the features before it.
+    added : for a feature that was not selected, the part of the sentence on the gain in R² if j were added.
+    """
+    step, given, forced = place_on(path, j)
+    margin = float(path.margin[step - 1]) if step else math.nan
+    fall = _largest_fall(course.correlation, course.error)
+    entry = Entry(
+        step=step, forced=forced, runner_up=rivals.runner_up, margin=margin, tied=rivals.tied, fall=fall
+    )
     if forced:
         text = _describe_forced_feature(path, step, at)
     elif step:
-        compared, runner_up = _choice(problem, path, given, step)
-        tied = tuple(i for i in path.ties[step - 1] if i != j)
-        entry = entry._replace(runner_up=runner_up, tied=tied)
-        text = _describe_entry(path, entry, compared, at)
+        text = _describe_entry(path, entry, rivals.compared, at)
     else:
-        text = _describe_omission(path, j, course, fall, at)
+        text = _describe_omission(path, j, course, fall, at, added)
     return explanation(path, j, "selection", given.copy(), at, entry, course, text)
 
 
@@ -113,10 +144,8 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
     return tied_at_maximum(score, scores.coarse * scores.error)[0]
 
 
-def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> tuple[str, int]:
-    """Return the name of the quantity by which the feature at a step was picked, and the runner-up.
-
-    The runner-up has the second largest value of this quantity; it is −1 if there is none.
+def _rivals(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Rivals:
+    """Find the quantity by which the feature at a step was picked, and its rivals.
 
     Let r be the residual, c_i = ⟨X_i, r⟩, and S the features selected before. If the path has attention
     weights, these were compared. On a path over β ≥ 0, the positive c_i were compared. Otherwise |c_i| were
@@ -141,7 +170,8 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
             score = np.abs(found.correlations().score)
     score = np.where(own, 0, score)
     second = int(np.argmax(score))
-    return compared, int(rest[second]) if score[second] > 0 and margin < 1 else -1
+    runner_up = int(rest[second]) if score[second] > 0 and margin < 1 else -1
+    return Rivals(compared, runner_up, tuple(i for i in path.ties[step - 1] if i != pick))
 
 
 def _weights(path: SelectionPath, step: int) -> FloatArray:
@@ -196,10 +226,13 @@ def _describe_forced_feature(path: SelectionPath, step: int, at: Standing) -> st
     return f"{name} was forced: it is in S from the start, as feature {step}; {effect}."
 
 
-def _describe_omission(path: SelectionPath, j: int, course: Course, fall: int, at: Standing) -> str:
+def _describe_omission(
+    path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str
+) -> str:
     """Write the sentence for a feature j that was not selected.
 
     fall : the step at which the correlation of j with the residual decreased most; 0 if it never decreased.
+    added : the part of the sentence on the gain if j were added.
     """
     k = len(path.support)
     begin = f"{path.name_of(j)} was not selected"
@@ -215,7 +248,7 @@ def _describe_omission(path: SelectionPath, j: int, course: Course, fall: int, a
     if ties:
         parts.append(f"at step {ties[0] + 1} it was tied with {picks[ties[0]]}, which was selected")
     parts.append(words.describe_share(path, path.support, at, path.with_intercept))
-    parts.append(_describe_addition(path, at, float(course.correlation[-1])))
+    parts.append(added)
     return words.sentence(f"{begin} in {plural(k, 'step')}", parts)
 
 

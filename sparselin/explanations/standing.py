@@ -22,6 +22,7 @@ class Standing(NamedTuple):
     ----------
     left, regression, shares, r2, gain, partial_r2 : as in an `Explanation`, whose fields have the same names.
     vanishes : whether X_j is zero up to rounding (with an intercept: constant).
+    measure : the name of the quantity r2 in the sentence, R² or D².
     """
 
     left: float
@@ -31,6 +32,7 @@ class Standing(NamedTuple):
     gain: float
     partial_r2: float
     vanishes: bool
+    measure: str = "R²"
 
 
 class Course(NamedTuple):
@@ -62,7 +64,7 @@ def explanation(
     """Assemble the explanation of feature j from its parts; its arrays have the dtype of the problem."""
     arrays = {name: values.astype(at.shares.dtype) for name, values in course._asdict().items()}
     fields: dict[str, Any] = entry._asdict() | at._asdict() | arrays
-    del fields["vanishes"]
+    del fields["vanishes"], fields["measure"]
     return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=text, **fields)
 
 

@@ -86,13 +86,13 @@ def describe_share(
 
 
 def rise(at: Standing) -> str:
-    """Write that R² rose from its value without the feature to its value with it."""
-    return f"R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
+    """Write that R² (or D²) rose from its value without the feature to its value with it."""
+    return f"{at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
 
 
 def describe_gain(at: Standing, adding: str = "adding it now", most: str = "") -> str:
-    """Write by how much R² would rise if the feature were added; `most` is "at most " or empty."""
+    """Write by how much R² (or D²) would rise if the feature were added; `most` is "at most " or empty."""
     if at.gain == 0:
         rest = "y is already fitted up to rounding"
-        return f"{adding} would not raise R² = {at.r2:.4g}, up to rounding" if at.r2 < 1 else rest
-    return f"{adding} would raise R² by {most}{at.gain:.3g}, from {at.r2:.4g}"
+        return f"{adding} would not raise {at.measure} = {at.r2:.4g}, up to rounding" if at.r2 < 1 else rest
+    return f"{adding} would raise {at.measure} by {most}{at.gain:.3g}, from {at.r2:.4g}"

@@ -13,7 +13,6 @@ from typing import Any
 from sparselin.ledger.check import Outcome, decide
 from sparselin.ledger.statement import PAPERS, Claim
 from sparselin.parallel.processes import Lost, try_jobs
-from sparselin.validation import check_new
 
 # the claims by their id in lower case, which is also the anchor of the claim
 CLAIMS: dict[str, Claim] = {}
@@ -32,7 +31,10 @@ def register(made: Claim) -> Claim:
     >>> register(test_even.claim) is CLAIMS.pop("ours-even")
     True
     """
-    CLAIMS[check_new(made.id.lower(), CLAIMS, "a claim")] = made
+    name = made.id.lower()
+    if name in CLAIMS:
+        raise ValueError(f"there is a claim {name!r} already; choose another name")
+    CLAIMS[name] = made
     return made
 
 

@@ -17,13 +17,16 @@ class Explanation(Named):
     standardizes columns. The residuals r depend on the kind of path:
 
     - `SelectionPath`: r_s = P_{S_s}^⊥y, where S_s are the first s features of S.
+    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s, with weights w and fitted means μ. D², the
+      share of the deviance that the model explains, takes the place of R² in the fields r2, gain and
+      partial_r2. The gain is NaN if S ∪ j has no model.
     - `LassoPath`: r(λ) = y − Xβ(λ).
     - `FlowPath`: r(τ) = y − Xβ(τ), and s_j(τ) = ∫₀^τ ⟨X_j, r⟩ is compared with ±1.
 
     Attributes
     ----------
     feature, names : j, and the d names of the features, or None.
-    kind : "selection" for a `SelectionPath`, "LASSO" for a `LassoPath`, "flow" for a
+    kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "flow" for a
         `FlowPath`, "set" for a `SubsetResult`. For a set `correlation`, `level` and `error` are empty, and it
         is not known which features were `forced`.
     step : the number of the step at which j was selected, or of the knot or event at which it first entered.

@@ -1,4 +1,4 @@
-"""Explanations of the LASSO, of the gradient flow and of nonnegative selection."""
+"""Explanations of the LASSO, of the gradient flow, of nonnegative selection and of generalized models."""
 
 import itertools
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from explained import design, off, prepared, r2
 from refusals import refuses
+from scipy import sparse
 
 import sparselin as sl
 from sparselin import explain
@@ -178,3 +179,133 @@ class TestNonnegative:
         none = sl.lasso_path(-np.eye(3), [1.0, 2.0, 3.0], positive=True)
         correlated = "no feature is positively correlated with the residual (λ* = 0)"
         assert correlated in str(explain(-np.eye(3), [1.0, 2.0, 3.0], none, 0))
+
+
+def fitted(A, y, w, loss):
+    """Scores w∘(y − μ) and the deviance at the maximum of the likelihood, by Newton's method as printed."""
+    b = np.zeros(A.shape[1])
+    for _ in range(60):
+        eta = A @ b
+        mu = 1 / (1 + np.exp(-eta)) if loss == "logistic" else np.exp(eta)
+        v = mu * (1 - mu) if loss == "logistic" else mu
+        step = np.linalg.solve(A.T * (w * v) @ A, A.T @ (w * (y - mu)))
+        b += step / max(1.0, np.abs(A @ step).max())
+    t = np.log(np.where(y > 0, y, 1.0))
+    if loss == "logistic":
+        return w * (y - mu), -2 * w @ np.log(np.where(y > 0, mu, 1 - mu))
+    return w * (y - mu), 2 * w @ np.where(y > 0, y * (t - eta) - (y - mu), mu)
+
+
+class TestGeneralized:
+    @staticmethod
+    def data(loss):
+        rng = np.random.default_rng(11)
+        X = rng.standard_normal((60, 6)) * [1, 2, 0.5, 1, 3, 1] + [1, 0, -2, 1, 0, 3]
+        X[:, 4] = X[:, 0] + 0.3 * X[:, 4]
+        eta = X[:, 0] - 0.4 * X[:, 1] - 1
+        y = rng.random(60) < 1 / (1 + np.exp(-eta)) if loss == "logistic" else rng.poisson(np.exp(eta / 2))
+        return X, y.astype(float), rng.random(60) + 0.5
+
+    @pytest.mark.parametrize("loss", ["logistic", "poisson"])
+    @pytest.mark.parametrize(
+        ("weighted", "standardize", "forced"), [(False, False, ()), (True, True, (3,)), (True, False, ())]
+    )
+    def test_the_numbers_of_every_feature(self, loss, weighted, standardize, forced):
+        X, y, w = self.data(loss)
+        w = w if weighted else np.ones(60)
+        weight = w if weighted else None
+        path = sl.generalized_omp(
+            X,
+            y,
+            3,
+            loss=loss,
+            intercept=True,
+            standardize=standardize,
+            forced=forced,
+            sample_weight=weight,
+        )
+        Z = (
+            X
+            / np.sqrt(np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w))
+            ** standardize
+        )
+        models = [
+            fitted(np.column_stack([np.ones(60), X[:, path.support[:s]]]), y, w, loss) for s in range(4)
+        ]
+        null = models[0][1]
+        for j in range(6):
+            found = explain(X, y, path, j, sample_weight=weight)
+            place = np.flatnonzero(path.support == j)
+            step = place[0] + 1 if len(place) else 0
+            S = path.support[: step - 1] if step else path.support
+            assert (found.feature, found.step, found.forced) == (j, step, j in forced)
+            assert found.given.tolist() == S.tolist()
+            scores = np.abs([models[s][0] @ Z for s in range(len(S) + 1)])
+            size = np.linalg.norm(Z, axis=0).max() * np.linalg.norm(w * y)
+            np.testing.assert_allclose(found.correlation, scores[:, j], atol=1e-10 * size)
+            assert (np.abs(found.correlation - scores[:, j]) <= found.error + 1e-13 * size).all()
+            assert (found.error <= 1e-9 * size).all()
+            d2 = 1 - models[len(S)][1] / null
+            more = 1 - fitted(np.column_stack([np.ones(60), X[:, [*S, j]]]), y, w, loss)[1] / null
+            assert found.r2 == pytest.approx(d2, abs=1e-11)
+            assert found.gain == pytest.approx(more - d2, abs=1e-11)
+            assert found.partial_r2 == pytest.approx((more - d2) / (1 - d2), abs=1e-10)
+            level = np.array([scores[s, i] for s, i in enumerate(path.support[: len(scores)])])
+            level[: len(forced)] = np.nan
+            if not step:
+                level = np.append(level, scores[-1][np.setdiff1d(np.arange(6), S)].max())
+                assert f"x{j} was not selected in 3 steps: its |c| was " in str(found)
+                assert str(found).endswith(
+                    f"adding it now would raise D² by {found.gain:.3g}, from {d2:.4g}."
+                )
+            np.testing.assert_allclose(found.level, level, rtol=1e-8)
+            if step and j not in forced:
+                others = np.where(np.isin(np.arange(6), path.support[:step]), 0, scores[-1])
+                assert found.runner_up == np.argmax(others)
+                runner_up = f"x{found.runner_up}, {100 * path.margin[step - 1]:.3g} % less); D² rose"
+                assert runner_up in str(found)
+            centred = Z - np.average(Z, axis=0, weights=w)
+            A, x = centred[:, S] * np.sqrt(w)[:, None], centred[:, j] * np.sqrt(w)
+            assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
+
+    def test_separated_and_dependent_features(self):
+        X, y, _ = self.data("logistic")
+        X[:, 5] = (2 * y - 1) * (1 + X[:, 5] ** 2) + 5e-3 * X[:, 1]
+        X[:, 3] = X[:, 0]
+        path = sl.generalized_omp(X, y, 3, loss="logistic", intercept=True, forced=[0])
+        assert (path.status, path.unfitted) == (sl.Status.NO_MINIMUM, (5,))
+        found = explain(X, y, path, 5)
+        assert np.isnan(found.gain)
+        separated = "; adding it would separate the data, and the likelihood would have no maximum."
+        assert str(found).endswith(separated)
+        assert "is now the largest remaining one" in str(found)
+        copy = explain(X, y, path, 3)
+        assert (copy.left, copy.gain) == (0.0, 0.0)
+        assert "it lies in the span of the selected features, mainly x0 (100 %)" in str(copy)
+
+    def test_forms_and_what_is_refused(self):
+        X, y, w = self.data("poisson")
+        options = {"loss": "poisson", "intercept": True}
+        path = sl.generalized_omp(X, y, 3, **options)
+        plain = explain(X, y, path, 5)
+        for other in (sparse.csr_array(X), X.astype(np.float32)):
+            found = explain(other, y, sl.generalized_omp(other, y, 3, **options), 5)
+            assert found.gain == pytest.approx(plain.gain, rel=1e-3)
+        changed = X.copy()
+        changed[:, path.support[0]] *= 1 + 1e-8
+        for data, weight in (((X, y + 1), None), ((changed, y), None), ((X, y), w)):
+            words = r"path does not belong to X and y: after \d features its deviance"
+            refuses(words, explain, *data, path, 5, sample_weight=weight)
+        problem = sl.Problem(X, y, intercept=True)
+        refuses("pass X and y in place of the Problem", explain, problem, path, 5, error=TypeError)
+
+    def test_labels_are_those_of_the_path(self):
+        X, y, _ = self.data("logistic")
+        labels = np.where(y == 1, "yes", "no")
+        numbers = explain(X, y, sl.generalized_omp(X, y, 2, loss="logistic"), 3)
+        path = sl.generalized_omp(X, labels, 2, loss="logistic")
+        found = explain(X, labels, path, 3)
+        assert found.sentence == numbers.sentence
+        np.testing.assert_array_equal(found.correlation, numbers.correlation)
+        labels[7] = "new"
+        refuses("its labels are .'no', 'yes'., y also has 'new'", explain, X, labels, path, 3)
