@@ -152,8 +152,8 @@ class UnitState(Generic[F, P]):
         A pick whose columns are all in the span of the selected ones is only excluded, unless it is forced.
         """
         self.excluded.append(pick.feature)
-        columns = self.units.columns(np.array([pick.feature])).tolist()
-        outcome = self.fit.add(pick, columns)
+        columns = np.flatnonzero(self.units.groups == pick.feature)
+        outcome = self.fit.add(pick, columns.tolist())
         if isinstance(outcome, NoFit):
             self.unfitted, self.recession = (pick.feature,), outcome.direction
             return outcome.status
