@@ -21,10 +21,10 @@ from sparselin._kernels.primitives import copy, dot, subtract
 NEGLIGIBLE = 1e-12
 # Facts of a pair (L, A): the sum of single gains, the joint gain, the squares of their errors; and ‖r‖² and
 # s(y)² for r, which is y projected off L and A.
-SINGLES, JOINT, ERRORS, ERROR, REST, AIM = 0, 1, 2, 3, 4, 5
+SINGLES, JOINT, ERRORS, ERROR, REST, AIM = range(6)
 # Facts of a candidate: its single gain, the square of its error, ρ², and the error of the direction of z.
-GAIN, OFF, SQUARE, DIRECTION = 0, 1, 2, 3
-LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
+GAIN, OFF, SQUARE, DIRECTION = range(4)
+LOWER, UPPER, PAIRS = range(3)  # entries of `Best.bounds`
 
 
 class UnitColumns(NamedTuple):
@@ -97,7 +97,8 @@ def _error(square, size, rest, aim, unit):
     square = ρ², size = s(x)², rest = ‖r‖², aim = s(y)². r is the residual of y, and s(x) is the size of x, to
     which the error of z is proportional.
     """
-    ratio, n = size / square, unit.root * unit.root
+    ratio = size / square
+    n = unit.root * unit.root
     if unit.of_squares:
         return 3 * unit.u * unit.u * (ratio * aim + rest * (ratio * ratio + n))
     return 3 * unit.u * unit.u * (rest * (4 * ratio + n) + aim)
@@ -112,7 +113,9 @@ def _spectral(rows, facts, members, n, l):
     gives τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squares of the
     entries DIRECTION in `facts`.
     """
-    trace, off, a = 0.0, 0.0, len(rows)
+    trace = 0.0
+    off = 0.0
+    a = len(rows)
     for i in range(a):
         total = facts[SQUARE, members[i]]
         for j in range(i):
@@ -132,7 +135,10 @@ def ratio_bounds(singles, joint, errors, error):
     `singles` is a sum of gains and `joint` a gain. √singles has an error of at most √errors, and √joint an
     error of at most √error.
     """
-    a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
+    a = math.sqrt(singles)
+    b = math.sqrt(joint)
+    e = math.sqrt(errors)
+    f = math.sqrt(error)
     low = max(0.0, a - e) / (b + f)
     high = (a + e) / (b - f) if b > f else np.inf
     return low * low, high * high
@@ -187,7 +193,8 @@ def _compare(pair, rows, facts, n, best, members):
     """
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
-        l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
+        l = len(members) - len(rows)
+        low = ratio_bounds(*pair)[0]
         if low < best.bounds[LOWER]:
             floor = _spectral(rows, facts, members[l:], n, l)
             best.bounds[LOWER] = min(best.bounds[LOWER], max(low, floor))
@@ -201,11 +208,18 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
     `every_base` says how mu excludes sets.
     """
     V, index, facts = candidates
-    n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
-    k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
+    n, exact = data.n, data.exact
+    bounds = best.bounds
+    m, l = len(index), len(L)
+    k = min(data.k, m)
+    unit = exact.unit
+    threshold = span(exact.unit)
+    gains, off = facts[GAIN], facts[OFF]
     # level s: the candidates from branch[s] on, and y, projected off L and s elements of A
-    Vs, branch, sums = np.empty((k, *V.shape)), np.zeros(k, np.int64), np.zeros((k, 6))
-    Q, f, members = np.empty((k, V.shape[1])), np.empty(n), np.empty(l + k, np.int64)
+    Vs = np.empty((k, *V.shape))
+    branch, sums = np.zeros(k, np.int64), np.zeros((k, 6))
+    Q, f = np.empty((k, V.shape[1])), np.empty(n)
+    members = np.empty(l + k, np.int64)
     rest, aim, _ = _dots(V[m], V[m], n)
     copy_rows(V, Vs[0])
     copy(L, members)
@@ -217,7 +231,8 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
             s -= 1
             continue
         branch[s] += 1
-        v, x = Vs[s, p], index[p]
+        v = Vs[s, p]
+        x = index[p]
         square, size, c = _dots(v, Vs[s, m], n)
         one, wrong = sums[s, SINGLES] + gains[x], sums[s, ERRORS] + off[x]
         if not square > threshold * size:
@@ -240,12 +255,14 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
             continue
         _project(Vs[s, p + 1 :], v, square, l + s, Q[s], f, Vs[s + 1, p + 1 :])
         if mu > 0 and s + 2 < k and both > worst:
-            rows, bound = Vs[s + 1, p + 1 :], bounds[UPPER] * (1 + 1e-6)
+            rows = Vs[s + 1, p + 1 :]
+            bound = bounds[UPPER] * (1 + 1e-6)
             if _is_hopeless(rows, n, gains, index[p + 1 :], k - s - 1, bound / mu, one - bound * both):
                 continue
         s += 1
         branch[s] = p + 1
-        sums[s, SINGLES], sums[s, JOINT], sums[s, ERRORS], sums[s, ERROR] = one, both, wrong, less
+        sums[s, SINGLES], sums[s, JOINT] = one, both
+        sums[s, ERRORS], sums[s, ERROR] = wrong, less
         sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
@@ -257,7 +274,8 @@ def _candidates(data, Z, inside, members, ordered):
     are the columns outside the span of L. They are returned as three arrays: their rows, projected off L, and
     last the row of y; their indices, by decreasing gain if `ordered`; and the gains and errors by index.
     """
-    n, exact, d = data.n, data.exact, len(Z) - 1
+    n, exact = data.n, data.exact
+    d = len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
     rest, aim, _ = _dots(Z[d], Z[d], n)
     m, open_ = 0, False
@@ -309,8 +327,12 @@ def every_base(data, mu, worst, limit, best):
     """
     Z0, U, _, n, exact = data
     u = len(U)
-    Z, q, f = np.empty((u + 1, *Z0.shape)), np.empty(Z0.shape[1]), np.empty(n)
-    branch, members, inside = np.zeros(u + 1, np.int64), np.empty(u, np.int64), np.zeros(len(Z0), np.bool_)
+    Z = np.empty((u + 1, *Z0.shape))
+    q = np.empty(Z0.shape[1])
+    f = np.empty(n)
+    branch = np.zeros(u + 1, np.int64)
+    members = np.empty(u, np.int64)
+    inside = np.zeros(len(Z0), np.bool_)
     copy_rows(Z0, Z[0])
     l, fresh = 0, True
     while l >= 0 and best.bounds[PAIRS] <= limit:
@@ -340,8 +362,11 @@ def residuals(data, L):
 
     `_candidates` defines the first two of these results.
     """
-    Z, n = data.Z.copy(), data.n
-    inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
+    Z = data.Z.copy()
+    n = data.n
+    inside = np.zeros(len(Z), np.bool_)
+    members = np.empty(len(L), np.int64)
+    l = 0
     q, f = np.empty(Z.shape[1]), np.empty(n)
     for x in L:
         inside[x] = True
@@ -362,7 +387,8 @@ def correlations(data, L):
     whether a column is in the span.
     """
     (V, index, facts), open_, _ = residuals(data, L)
-    error, unit = np.inf if open_ else 0.0, data.exact.unit
+    error = np.inf if open_ else 0.0
+    unit = data.exact.unit
     H = np.empty((len(index), data.n))
     for a, x in enumerate(index):
         error = max(error, facts[DIRECTION, x] + unit.u * unit.root)
@@ -377,14 +403,22 @@ def _grow_from(data, candidates, L, start, best):
     Returns whether the upper bound on the ratio decreased.
     """
     _, _, k, n, exact = data
-    V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
-    m, l, fell = len(index), len(L), False
-    members, out = np.empty(l + k, np.int64), np.zeros(m, np.bool_)
+    V = candidates[0].copy()
+    index, facts = candidates[1], candidates[2]
+    m = len(index)
+    l = len(L)
+    fell = False
+    members = np.empty(l + k, np.int64)
+    out = np.zeros(m, np.bool_)
     copy(L, members)
     q, f = np.empty(V.shape[1]), np.empty(n)
-    one, wrong, both, less = 0.0, 0.0, 0.0, 0.0
+    one = 0.0
+    wrong = 0.0
+    both = 0.0
+    less = 0.0
     for s in range(min(k, m)):
-        choice, least = start if s == 0 else -1, np.inf
+        choice = start if s == 0 else -1
+        least = np.inf
         for a in range(m if s > 0 else 0):
             if out[a]:
                 continue
@@ -399,9 +433,12 @@ def _grow_from(data, candidates, L, start, best):
         v, x = V[choice], index[choice]
         square, size, c = _dots(v, V[m], n)
         rest, aim, _ = _dots(V[m], V[m], n)
-        one, wrong, both = one + facts[GAIN, x], wrong + facts[OFF, x], both + c * c / square
+        one = one + facts[GAIN, x]
+        wrong = wrong + facts[OFF, x]
+        both = both + c * c / square
         less += _error(square, size, rest, aim, exact.unit)
-        members[l + s], out[choice] = x, True
+        members[l + s] = x
+        out[choice] = True
         if s > 0:
             best.bounds[PAIRS] += 1
             fell |= _take((one, both, wrong, less), best, members[l : l + s + 1])

@@ -75,23 +75,28 @@ class Guesses:
         W : QᵀX, where X_S = QR is the factorisation of the columns selected so far.
         c : (d,) Xᵀr, where r is the residual. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """
-        size, M = np.abs(c if scale is None else c * scale), self._candidates
+        size = np.abs(c if scale is None else c * scale)
+        M = self._candidates
         # a pick decided in float64 may have score zero in float32; then the next ones cannot be guessed
         if limit == 1 or size[first] == 0:
             return [first]
         if len(size) > M:
             order = np.argpartition(size, len(size) - M - 1)
-            C, cut = np.sort(order[-M:]), _TRUST * float(size[order[-M - 1]])
+            C = np.sort(order[-M:])
+            cut = _TRUST * float(size[order[-M - 1]])
             C = C[size[C] > 0]
             if not np.any(first == C):
                 C[0] = first
         else:
-            C, cut = np.flatnonzero(size), 0.0
-        top, norms = float(size[C].max()), self.problem.column_norms[C]
+            C = np.flatnonzero(size)
+            cut = 0.0
+        top = float(size[C].max())
+        norms = self.problem.column_norms[C]
         cosines = c[C] / norms  # times ‖r‖
         # dividing by `unit` brings cosines and weights into the range of float32
         unit = float(np.abs(cosines).max())
-        shares, correlations = (W[:, C] / norms).astype(np.float32), (cosines / unit).astype(np.float32)
+        shares = (W[:, C] / norms).astype(np.float32)
+        correlations = (cosines / unit).astype(np.float32)
         weights = ((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32)
         candidates = kernels.SingleColumns(
             unit=self._unit,
@@ -131,9 +136,14 @@ class Blocks(ByRule):
 
     def __init__(self, selection: Selection, method: GreedyMethod, k: int, count: int) -> None:
         super().__init__(selection)
-        problem, qr, lengths = selection.problem, selection.qr, method.lengths
-        self.problem, self.k, self.count = problem, k, count
-        self.lengths, self.with_active, self.complete = lengths, method.with_active, method.audit is not None
+        problem, qr = selection.problem, selection.qr
+        lengths = method.lengths
+        self.problem = problem
+        self.k = k
+        self.count = count
+        self.lengths = lengths
+        self.with_active = method.with_active
+        self.complete = method.audit is not None
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
         capacity = min(k, problem.n) + STRIDE  # a product is padded by less than a stride
@@ -145,12 +155,14 @@ class Blocks(ByRule):
         score = self.c if lengths is None else np.empty_like(self.c)
         weights = problem.column_norms if lengths is None else np.empty_like(self.c)
         integer = np.int32 if problem.dtype == np.float32 else np.int64
-        bits, mask = score.view(integer), integer(np.iinfo(integer).max)
+        bits = score.view(integer)
+        mask = integer(np.iinfo(integer).max)
         self._scores = kernels.WeightedScores(score, weights, bits, mask, _block_maxima(problem.column_norms))
         # the most columns, tied at the maximum in float32, that are compared in float64
         self._max_candidates = 16 if lengths is None and problem.dtype == np.float32 else 1
         self._next = self._search()
-        self._start, self._blocks = len(selection.trail.picks), 0
+        self._start = len(selection.trail.picks)
+        self._blocks = 0
 
     @property
     def efficient(self) -> bool:
@@ -165,7 +177,8 @@ class Blocks(ByRule):
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
-        qr, scores = self.selection.qr, self._scores
+        qr = self.selection.qr
+        scores = self._scores
         if self.lengths is not None:
             self.lengths.update(qr)
             kernels.rescale(self.c, self.lengths.arrays(), scores)
@@ -179,7 +192,9 @@ class Blocks(ByRule):
         pick = pick or self._next
         if pick is None:
             return Undecided()
-        qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
+        qr = self.selection.qr
+        lengths = self.lengths
+        t = self.selection.qr.size
         scale = None if lengths is None else lengths.scale
         J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
         p = qr.extend(J.tolist(), rows_of_columns(self.problem.design, J, self.count))
@@ -201,7 +216,8 @@ class Blocks(ByRule):
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[right - 1]
         picks = [pick, *(step for step in nexts[: right - 1] if step)]
-        projections, r = projections[:right], self.selection.fit.residual
+        projections = projections[:right]
+        r = self.selection.fit.residual
         r = r - projections @ qr.Qt[t:]
         return AddedPicks(picks, projections.tolist(), norms[:right].tolist(), r, self.c)
 
@@ -236,8 +252,10 @@ class Blocks(ByRule):
         certainly follows it, or None if that is undecided; and whether the lengths ρ_j = ‖P_S^⊥X_j‖ must be
         recomputed before the next search.
         """
-        p, known = len(J), self._multiply(t, len(J))
-        candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
+        p = len(J)
+        known = self._multiply(t, len(J))
+        candidates = np.empty((p, self._max_candidates), np.intp)
+        counts = np.zeros(p, np.intp)
         errors = self._error(self.selection.qr.kappas(t + 1)[:p])
         steps = kernels.GuessedSteps(
             picks=J,
@@ -248,7 +266,8 @@ class Blocks(ByRule):
             candidates=candidates,
             counts=counts,
         )
-        out, W = np.array(self.selection.excluded, np.intp), self.W[t : t + known]
+        out = np.array(self.selection.excluded, np.intp)
+        W = self.W[t : t + known]
         before = self.c.copy() if self._max_candidates > 1 else self.c
         if self.lengths is None:
             right = kernels.descend(self.c, W, steps, out, self._scores)

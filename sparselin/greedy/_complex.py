@@ -53,11 +53,15 @@ class ComplexColumns(Operator):
     """
 
     def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
-        (n, d), self.X, self.root = X.shape, X, root
+        n, d = X.shape
+        self.X = X
+        self.root = root
         self.dtype = real_dtype(X.dtype) if dtype is None else np.dtype(dtype)
-        self.shape, self.size = (2 * n, 2 * d), 4 * n * d
+        self.shape = (2 * n, 2 * d)
+        self.size = 4 * n * d
         self.kind = "operator" if is_operator(X) else "complex"
-        self._given, self._columns = None, dict[int, FloatArray]()
+        self._given = None
+        self._columns = dict[int, FloatArray]()
 
     @classmethod
     def of(cls, X: Any, name: str = "X") -> ComplexColumns:
@@ -113,7 +117,8 @@ class ComplexColumns(Operator):
 
     @functools.cached_property
     def lengths(self) -> FloatArray:
-        d, squares = self.shape[1] // 2, list[Any]()
+        d = self.shape[1] // 2
+        squares = list[Any]()
         for here in blocks(d, max(self.shape)):
             block = self._block(np.arange(here.start, here.stop))
             parts = (np.einsum("ij,ij->j", v, v, dtype=np.float64) for v in (block.real, block.imag))
@@ -143,7 +148,8 @@ def complex_path(
     state: UnitState[GroupLeastSquares, SelectionPath], status: Status, names: Names
 ) -> SelectionPath:
     """Return the features that were selected so far, whose units are pairs of real columns."""
-    fit, trail, dtype = state.fit, state.trail, state.fit.data.dtype
+    fit, trail = state.fit, state.trail
+    dtype = state.fit.data.dtype
     t = len(trail.picks)
     coef_path = np.zeros((t, t), np.result_type(dtype, np.complex64))
     for i, coef in enumerate(fit.coefficients()[1:]):
@@ -191,7 +197,8 @@ def select(
     check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)
     names, labels = validation.frame_names(X), validation.frame_labels(X)
-    vector, (n, d) = stack(columns.vector(y)), (half // 2 for half in columns.shape)
+    vector = stack(columns.vector(y))
+    n, d = (half // 2 for half in columns.shape)
     k, first = validation.check_budget(k, forced, d, names, labels)
     weight = None
     if sample_weight is not None:

@@ -22,7 +22,8 @@ class Double:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.data, self._columns = problem, ConvertedColumns.of(problem)
+        self.data = problem
+        self._columns = ConvertedColumns.of(problem)
         self.problem = problem.with_design(self._columns)
         self.qr = ThinQR(self.problem)
 
@@ -43,7 +44,8 @@ class Double:
 
         If S begins with the same columns as in the last call, these columns are not factorised again.
         """
-        qr, same = self.qr, 0
+        qr = self.qr
+        same = 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:
             same += 1
         qr.truncate(same)
@@ -97,6 +99,7 @@ class ConvertedColumns(DesignColumns):
         return self._convert(J)
 
     def _convert(self, J: IndexArray) -> Any:
-        inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
+        inner = J[self.X.shape[1] > J]
+        raw = DesignColumns(self.X)
         X = rows_of_columns(raw, inner, 1).T if is_dense(raw) else raw.block(inner)
         return self.complete(J, scale_rows(X.astype(np.float64), self.root))

@@ -58,18 +58,22 @@ class Regression(NamedTuple):
         """Check the data of a regression, and return them."""
         if isinstance(X, Problem):
             raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
-        law, labels = losses.check_loss(loss), None
+        law = losses.check_loss(loss)
+        labels = None
         if law is losses.LOGISTIC and y is not None:
             check_same_rows(X, y, "y")
             y, labels = losses.encode_labels(y, lone=True)
         problem = as_problem(X, y, intercept=intercept)
-        n, d, double = problem.n, problem.n_features, np.dtype(np.float64)
+        n, d = problem.n, problem.n_features
+        double = np.dtype(np.float64)
         check_same_rows(X, sample_weight, "sample_weight")
         weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n, double)
         unit = math.ldexp(0.5, math.frexp(float(weight.max()))[1])
         weight = weight / unit
-        responses, rows = losses.check_responses(law, y, n), np.flatnonzero(weight)
-        scale, standardized = np.ones(d), check_flag(standardize, "standardize")
+        responses = losses.check_responses(law, y, n)
+        rows = np.flatnonzero(weight)
+        scale = np.ones(d)
+        standardized = check_flag(standardize, "standardize")
         if standardized:
             given = None if sample_weight is None else weight
             weighted = Problem(X, y, sample_weight=given, intercept=problem.d > d, standardize=True)
@@ -86,7 +90,8 @@ class Regression(NamedTuple):
 
     def columns(self, J: IndexArray) -> FloatArray:
         """Return the columns J in float64, scaled, restricted to the rows of positive weight."""
-        X, m = self.problem.columns(J)[self.rows].astype(np.float64), self.problem.n_features
+        X = self.problem.columns(J)[self.rows].astype(np.float64)
+        m = self.problem.n_features
         return np.asarray(X * np.append(self.scale, 1.0)[np.minimum(J, m)])
 
     def deviance(self, model: Refit) -> float:
@@ -97,7 +102,8 @@ class Regression(NamedTuple):
     def fit(self) -> Fit:
         """Return the properties of a fit for a result."""
         found = self.problem.design.fit(self.problem.names)
-        loss, labels = self.terms.loss.name, self.classes
+        loss = self.terms.loss.name
+        labels = self.classes
         return dataclasses.replace(found, loss=loss, standardized=self.standardized, classes=labels)
 
 
@@ -136,7 +142,9 @@ class GeneralizedFit:
         self.A = regression.columns(np.arange(d, self.problem.d))
         self.span = tuple(np.linalg.qr(np.sqrt(self.terms.weight)[:, None] * self.A))
         self.support, self.places = list[int](), list[int]()
-        self.coefs, self.ranks, self.optimality = list[FloatArray](), list[int](), list[float]()
+        self.coefs = list[FloatArray]()
+        self.ranks = list[int]()
+        self.optimality = list[float]()
         loss, y, weight = self.terms
         start = [losses.initial_intercept(loss, y, weight)] if self.problem.d > d else []
         found = refit(self.terms, self.A, np.array(start))
@@ -160,7 +168,8 @@ class GeneralizedFit:
 
     def _in_units_of_data(self, b: FloatArray) -> FloatArray:
         """Return the coefficients of the intercept and of `support`, given those of the columns of A."""
-        coef, places = np.zeros(1 + len(self.support)), np.array(self.places, np.intp)
+        coef = np.zeros(1 + len(self.support))
+        places = np.array(self.places, np.intp)
         ones = len(b) - len(places)
         coef[:ones] = b[:ones]
         coef[1 + places] = b[ones:] * self.regression.scale[np.array(self.support, np.intp)[places]]
@@ -192,18 +201,23 @@ class GeneralizedFit:
         ‖z_j‖ > 8·eps·s(X_j), with the size s(X_j) of `_measure`. There the inner product also has the factors
         ℓ'', which can be so different that rounding hides a dependence.
         """
-        x, root = self.regression.columns(np.array([j])), np.sqrt(self.terms.weight)[:, None]
+        x = self.regression.columns(np.array([j]))
+        root = np.sqrt(self.terms.weight)[:, None]
         Q, R = self.span
-        z, r = root * x, np.zeros((len(R), 1))
+        z = root * x
+        r = np.zeros((len(R), 1))
         for _ in range(2):
             more = Q.T @ z
-            z, r = z - Q @ more, r + more
+            z = z - Q @ more
+            r = r + more
         parts = np.linalg.norm(R, axis=0)[:, None] * np.linalg.solve(R, r)
-        length, size = np.linalg.norm(z), np.hypot(np.linalg.norm(root * x), np.linalg.norm(parts))
+        length = np.linalg.norm(z)
+        size = np.hypot(np.linalg.norm(root * x), np.linalg.norm(parts))
         if length > self.problem.unit * size:
             R = np.block([[R, r], [np.zeros((1, len(r))), length]])
             self.span = np.column_stack([Q, z / length]), R
-            self.A, self.places = np.column_stack([self.A, x]), [*self.places, len(self.support)]
+            self.A = np.column_stack([self.A, x])
+            self.places = [*self.places, len(self.support)]
             self.model = self.model._replace(coef=np.append(self.model.coef, 0.0))
         self.support = [*self.support, j]
 
@@ -217,9 +231,11 @@ class GeneralizedFit:
         adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the error of c_i. If ρ ≤ −log ½, this is at most 2‖√V·X_i‖D.
         """
         problem, model = self.problem, self.model
-        u, largest = np.zeros(problem.n), float(np.abs(model.u).max())
+        u = np.zeros(problem.n)
+        largest = float(np.abs(model.u).max())
         u[self.regression.rows] = model.u / (largest or 1.0)
-        d, scale = problem.n_features, self.regression.scale
+        d = problem.n_features
+        scale = self.regression.scale
         norms = scale * problem.column_norms[:d]
         c = np.asarray(problem.correlate(u.astype(problem.dtype))[:d], np.float64) * scale * largest
         c[self.support] = 0
@@ -269,13 +285,16 @@ class GeneralizedFit:
         the sum add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖) to the bound, where norms are weighted by
         w, and `lost` is defined in `Loss`.
         """
-        model, root = self.model, np.sqrt(self.terms.weight)[:, None]
+        model = self.model
+        root = np.sqrt(self.terms.weight)[:, None]
         half = np.sqrt(model.variance)[:, None]
-        Z, a = self.regression.columns(J), np.zeros((len(model.coef), len(J)))
+        Z = self.regression.columns(J)
+        a = np.zeros((len(model.coef), len(J)))
         norm = np.linalg.norm(root * Z, axis=0)
         for _ in range(2):
             more = np.linalg.solve(model.R, model.Q.T @ (half * Z))
-            Z, a = Z - self.A @ more, a + more
+            Z = Z - self.A @ more
+            a = a + more
         parts = np.linalg.norm(root * self.A, axis=0)[:, None] * a
         size = np.hypot(norm, np.linalg.norm(parts, axis=0))
         length, V_length = np.linalg.norm(root * Z, axis=0), np.linalg.norm(half * Z, axis=0)
@@ -292,10 +311,12 @@ class GeneralizedFit:
         small compared with the upper bound ‖z_i‖‖y − μ‖ of |c_i|. Here z_i is X_i projected off the selected
         columns, and μ are the means that the model predicts.
         """
-        model, root = self.model, np.sqrt(self.terms.weight)
+        model = self.model
+        root = np.sqrt(self.terms.weight)
         steepest = float((np.sqrt(model.variance) / root).max())
         rounding = float(np.linalg.norm(root * model.lost)) + steepest * model.eta_size
-        norm, bound = float(np.linalg.norm(model.u / root)), self.problem.unit * rounding
+        norm = float(np.linalg.norm(model.u / root))
+        bound = self.problem.unit * rounding
         _, error, outside, most = self._measure_in_parts(rest)
         errors = np.zeros(len(units.groups))
         errors[rest] = np.where(outside, error, 0)
@@ -308,7 +329,8 @@ class GeneralizedFit:
 def generalized_path(state: UnitState[GeneralizedFit, GeneralizedPath], status: Status) -> GeneralizedPath:
     """Return the features that were selected so far, with the coefficients in the units of X."""
     fit, trail = state.fit, state.trail
-    t, dtype = len(fit.support), fit.problem.dtype
+    t = len(fit.support)
+    dtype = fit.problem.dtype
     coef_path = np.zeros((t, t), dtype)
     for j in range(t):
         coef_path[j, : j + 1] = fit.coefs[j + 1][1:]
@@ -331,7 +353,8 @@ def generalized_path(state: UnitState[GeneralizedFit, GeneralizedPath], status: 
 
 def generalized_group_path(state: UnitState[GeneralizedFit, GroupPath], status: Status) -> GroupPath:
     """Return the groups that were selected so far, with the coefficients in the units of X."""
-    fit, trail, dtype = state.fit, state.trail, state.fit.problem.dtype
+    fit, trail = state.fit, state.trail
+    dtype = state.fit.problem.dtype
     lam_star, margin, ties = trail.fields(dtype)
     return GroupPath(
         order=np.array(trail.support, np.intp),

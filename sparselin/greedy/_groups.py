@@ -94,7 +94,8 @@ def frobenius_units(fit: GroupLeastSquares, groups: IndexArray, weights: str | N
     groups : (d,) the number of the group of each column.
     weights : see `weights_of_groups`.
     """
-    counts, outputs = np.bincount(groups), fit.Y.shape[1]
+    counts = np.bincount(groups)
+    outputs = fit.Y.shape[1]
     return Units(
         groups=groups,
         weights=weights_of_groups(weights, counts, outputs),
@@ -117,12 +118,15 @@ class GroupLeastSquares:
     """
 
     def __init__(self, data: Problem, problem: Problem, Y: FloatArray, quotients: bool = False) -> None:
-        self.data, self.problem, self.Y = data, problem, Y
+        self.data = data
+        self.problem = problem
+        self.Y = Y
         self.ones = data.d - data.n_features
         self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)
         self.lengths = Lengths(problem) if quotients else None
         self.support: list[int] = []
-        self.sizes, self.ranks = [0], [self.qr.size]
+        self.sizes = [0]
+        self.ranks = [self.qr.size]
         self.R = self.qr.residual(Y)
         self._c = np.zeros(0)
 
@@ -136,7 +140,8 @@ class GroupLeastSquares:
 
         In orthogonal least squares ‖X_iᵀR‖ is divided by ‖P_S^⊥X_i‖.
         """
-        problem, m = self.problem, self.data.n_features
+        problem = self.problem
+        m = self.data.n_features
         self._c = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
         relative = self.data.rounding(self.qr.kappa) * problem.y_norm
         if self.lengths is None:
@@ -183,7 +188,8 @@ class GroupLeastSquares:
         S_t are the columns of the first t units, in the order of the rows of the array, and q is the number
         of outputs. With an intercept, an array has one more row, the first one, with the intercepts (q,).
         """
-        ones, projections = self.ones, self.qr.Qt @ self.Y
+        ones = self.ones
+        projections = self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}
         rows = np.array([position.get(j, 0) for j in self.qr.index], np.intp)
         coefs = list[FloatArray]()
@@ -197,8 +203,11 @@ class GroupLeastSquares:
 def group_path(state: UnitState[GroupLeastSquares, GroupPath], status: Status) -> GroupPath:
     """Return the groups that were selected so far, with the coefficients in the units of X."""
     fit, trail = state.fit, state.trail
-    data, dtype, ones = fit.data, fit.data.dtype, fit.ones
-    coefs, scale = fit.coefficients(), data.design.scale
+    data = fit.data
+    dtype = fit.data.dtype
+    ones = fit.ones
+    coefs = fit.coefficients()
+    scale = data.design.scale
     scales = np.ones(len(fit.support)) if scale is None else scale[fit.support]
     intercepts = np.array([coef[0] if ones else np.zeros(fit.Y.shape[1]) for coef in coefs], dtype)
     inner = [coef[ones:] * scales[: len(coef) - ones, None] for coef in coefs[1:]]

@@ -191,7 +191,8 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
     where p is the length of b. In this case a_iᵀb is exactly zero for some data that differ from a_i by at
     most 64·p·eps in each entry (Oettli and Prager).
     """
-    along, zero = A @ b, 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
+    along = A @ b
+    zero = 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
     gained = np.where(signs == 0, -np.abs(along), signs * along)
     return bool(np.all(gained >= -zero) and np.any(gained > zero))
 
@@ -220,7 +221,8 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     """
     from scipy.optimize import linprog
 
-    rows, fixed = np.abs(B).max(axis=1), signs == 0
+    rows = np.abs(B).max(axis=1)
+    fixed = signs == 0
     B = B / np.where(rows > 0, rows, 1)[:, None]
     signed = signs[~fixed, None] * B[~fixed]
     found = linprog(
@@ -284,7 +286,8 @@ def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 
     The rows of A (n, p) are the a_i; its columns must be independent.
     """
-    signs, before = data.loss.signs(data.y), math.inf
+    signs = data.loss.signs(data.y)
+    before = math.inf
     with np.errstate(all="ignore"):
         for count in range(_STEPS):
             here, newton, decrement = evaluate(data, A, coef)
@@ -303,7 +306,8 @@ def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
             t = _step_length(data, here, A @ newton, decrement**2)
             if t == 0:
                 break
-            coef, before = coef + t * newton, decrement
+            coef = coef + t * newton
+            before = decrement
     b = separation(signs, A)
     return NoFit(Status.BEYOND_PRECISION, coef[:0]) if b is None else NoFit(Status.NO_MINIMUM, b)
 
@@ -318,8 +322,11 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
     """
     loss, y, weight = data
     eta = A @ b
-    lost, u, variance = loss.lost(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
-    Q, R = A[:, :0], np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
+    lost = loss.lost(eta)
+    u = weight * loss.residual(eta, y)
+    variance = weight * loss.variance(eta)
+    Q = A[:, :0]
+    R = np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     refit = partial(Refit, coef=b, eta=eta, lost=lost, u=u, variance=variance, Q=Q, R=R)
     if not len(b):

@@ -121,7 +121,8 @@ class NonnegativeLeastSquares:
     def coef_path(self, trail: PickRecord) -> FloatArray:
         """Return the coefficients (t, t) along the path: row j is the fit on the first j + 1 features."""
         t = len(trail.picks)
-        path, place = np.zeros((t, t), self.problem.dtype), {j: i for i, j in enumerate(trail.support)}
+        path = np.zeros((t, t), self.problem.dtype)
+        place = {j: i for i, j in enumerate(trail.support)}
         for m, index, beta in self._solutions:  # for a dependent forced column the previous β is kept
             path[m - 1 :] = 0
             path[m - 1 :, [place[j] for j in index]] = beta
@@ -178,9 +179,12 @@ class NonnegativeLeastSquares:
 
     def _least_squares(self) -> tuple[FloatArray, FloatArray]:
         """Return the least squares coefficients on the factorised columns, and bounds on their errors."""
-        qr, problem = self.qr, self.qr.problem
-        z, r = qr.Qt @ problem.y, qr.residual(problem.y)
-        beta, inverse = qr.solve(z), np.linalg.inv(qr.R)
+        qr = self.qr
+        problem = self.qr.problem
+        z = qr.Qt @ problem.y
+        r = qr.residual(problem.y)
+        beta = qr.solve(z)
+        inverse = np.linalg.inv(qr.R)
         M = inverse @ inverse.T
         square = np.diag(M)
         size = np.sqrt(((problem.column_norms[qr.index] * M / square[:, None]) ** 2).sum(axis=1))

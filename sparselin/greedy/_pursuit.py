@@ -33,11 +33,16 @@ class Pursuit:
     """
 
     def __init__(self, selection: Selection, method: GreedyMethod, k: int, floor: float, count: int) -> None:
-        self.selection, self.trail = selection, selection.trail
-        self._method, self._k, self._floor, self._count = method, k, floor, count
+        self.selection = selection
+        self.trail = selection.trail
+        self._method = method
+        self._k = k
+        self._floor = floor
+        self._count = count
         self._audit = None if method.by_rule else method.audit
         problem = selection.problem
-        self._small, in_double = problem.n * problem.d <= SMALL, bool(problem.dtype == np.float64)
+        self._small = problem.n * problem.d <= SMALL
+        in_double = bool(problem.dtype == np.float64)
         screened = in_double and not method.by_rule and problem.n <= LONGEST
         self._can_screen = screened and method.lengths is None
         self._scheme: ByRule
@@ -52,7 +57,8 @@ class Pursuit:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
     def _screen(self) -> Screened:
-        with_active, by_length = self._method.with_active, self._method.lengths is not None
+        with_active = self._method.with_active
+        by_length = self._method.lengths is not None
         return Screened(
             self.selection,
             self._k,
@@ -66,7 +72,9 @@ class Pursuit:
         return self.selection.path(status)
 
     def step(self, limit: int) -> Status | None:
-        selection, m, t = self.selection, len(self.trail.picks), self.selection.qr.size
+        selection = self.selection
+        m = len(self.trail.picks)
+        t = self.selection.qr.size
         if self._worth_screening() and not self._scheme.efficient:
             del self._scheme  # free its memory first
             self._scheme = self._screen()

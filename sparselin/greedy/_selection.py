@@ -81,8 +81,10 @@ class Selection:
     """
 
     def __init__(self, fit: ColumnFit, *, by_length: bool = False) -> None:
-        self.fit, self.problem, self.qr = fit, fit.problem, fit.qr
-        self.by_length, self.undecided = by_length, False
+        self.fit = fit
+        self.problem, self.qr = fit.problem, fit.qr
+        self.by_length = by_length
+        self.undecided = False
         self.excluded: list[int] = []
         self._c: FloatArray | None = None
         self.trail = PickRecord(fit.problem.y_norm)
@@ -184,10 +186,14 @@ class Selection:
 
         The coefficient of the column of ones becomes the intercept.
         """
-        problem, dtype, ones = self.problem, self.problem.dtype, self._ones
-        picks, coef = self.trail.picks, self.fit.coef_path(self.trail)
+        problem = self.problem
+        dtype = self.problem.dtype
+        ones = self._ones
+        picks = self.trail.picks
+        coef = self.fit.coef_path(self.trail)
         support = np.array(self.trail.support[ones:], np.intp)
-        inner, scale = coef[ones:, ones:], problem.design.scale
+        inner = coef[ones:, ones:]
+        scale = problem.design.scale
         _, margin, ties = self.trail.fields(dtype, ones)
         intercept = coef[:, 0].copy() if ones else np.zeros(len(picks) + 1, dtype)
         return SelectionPath(

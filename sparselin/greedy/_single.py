@@ -91,7 +91,10 @@ class Screened(ByRule):
     ) -> None:
         super().__init__(selection)
         problem, qr = selection.problem, selection.qr
-        self._k, self._count, self._with_active, self._at_once = k, count, with_active, at_once
+        self._k = k
+        self._count = count
+        self._with_active = with_active
+        self._at_once = at_once
         self._seen = -1  # see the kernel `extend`
         qr.reserve(min(k, problem.n))
         self._screen = Screen(problem, count)
@@ -113,8 +116,10 @@ class Screened(ByRule):
     def extend(self, pick: Pick | None, floor: float, limit: int) -> Outcome:
         selection, chosen, at_once = self.selection, self._chosen, self._at_once
         levels = levels_of(selection.problem, selection.qr.unit, floor)
-        m, s = min(limit, self._k - len(selection.trail.picks), _RUN), 0
-        picks, steps = np.full(m, -1), np.empty((m, 4))
+        m = min(limit, self._k - len(selection.trail.picks), _RUN)
+        s = 0
+        picks = np.full(m, -1)
+        steps = np.empty((m, 4))
         picks[0] = -1 if pick is None else pick.feature
         if at_once:
             s = self._grow(levels, picks, steps)
@@ -130,7 +135,8 @@ class Screened(ByRule):
             chosen.out[picks[0]] = True
             selection.exclude(int(picks[0]))
             return Dependent(int(picks[0]))
-        J, (lam, margin, projections, norms) = picks[:s].tolist(), steps[:s].T.tolist()
+        J = picks[:s].tolist()
+        lam, margin, projections, norms = steps[:s].T.tolist()
         found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
         return AddedPicks([pick, *found[1:]] if pick else found, projections, norms, chosen.r.copy())
 
@@ -142,14 +148,16 @@ class Screened(ByRule):
 
     def _grow(self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
-        index, data = self.selection.qr.index, (self._screen.data, self._chosen, self._squares)
+        index = self.selection.qr.index
+        data = (self._screen.data, self._chosen, self._squares)
         count, self._seen = kernels.extend(*data, len(index), self._seen, levels, picks, steps)
         index += picks[:count].tolist()
         return int(count)
 
     def _search(self, levels: kernels.Levels) -> tuple[int, float, float]:
         """Return the index of the pick, or −1 if it is not certain; |⟨X_j, r⟩|; and the margin."""
-        r, data, t = self._chosen.r, self._screen.data, self.selection.qr.size
+        r, data = self._chosen.r, self._screen.data
+        t = self.selection.qr.size
         length = math.sqrt(r @ r)
         if length == 0:
             return -1, 0.0, 0.0
@@ -162,16 +170,22 @@ class Screen:
     """A copy of X in 16-bit integers, without the column of ones."""
 
     def __init__(self, problem: Problem, count: int) -> None:
-        X, n, d, scale = problem.X, problem.n, problem.n_features, problem.design.scale
+        X, n, d = problem.X, problem.n, problem.n_features
+        scale = problem.design.scale
         by_rows = bool(X.flags.c_contiguous)
         data = X if by_rows else X.T
-        copy, unit, error = np.empty((n, d), np.int16), np.empty(d), np.empty(d)
+        copy = np.empty((n, d), np.int16)
+        unit = np.empty(d)
+        error = np.empty(d)
         scale = np.ones(d) if scale is None else scale
         norms = problem.column_norms[:d]
         self.data = kernels.ScreenedDesign(
             X=data, copy=copy, by_rows=by_rows, scale=scale, unit=unit, norms=norms, error=error
         )
-        self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
+        self._count = count
+        self._threads = 1
+        self._alone = 0.0
+        self._late = 0
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""
@@ -185,7 +199,8 @@ class Screen:
         work, and one thread is used again. (A single slow pass may be due to starting the threads.) The
         number of threads does not change any bit of the result.
         """
-        z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
+        z = np.empty(len(self.data.unit), np.float32)
+        x = x.astype(np.float32)
         started = time.perf_counter()
         spread(lambda a, b: kernels.products(self.data.copy, x, z, a, b), len(z), self._threads)
         elapsed = time.perf_counter() - started
@@ -220,7 +235,8 @@ def certain_supports(
     """
     p = problem.d - problem.n_features
     b, m = sets.shape
-    X, ones, scale = problem.X, problem.design.ones, problem.design.scale
+    X = problem.X
+    ones, scale = problem.design.ones, problem.design.scale
     supports = np.full((b, p + k), -1)  # with an intercept, p = 1 and the column of ones comes first
     small = m * problem.d <= SMALL and p + k <= m
     if not small or problem.dtype != np.float64 or not is_dense(problem):
@@ -229,7 +245,9 @@ def certain_supports(
     sizes = np.abs(np.append(A, problem.y))
     if sizes[sizes > 0].min(initial=1.0) < _LEAST:
         return supports[:, p:]
-    scales, first, part = np.ones((b, problem.d)), problem.with_ones(forced), problem.of_rows(sets[0])
+    scales = np.ones((b, problem.d))
+    first = problem.with_ones(forced)
+    part = problem.of_rows(sets[0])
     if scale is not None:
         scales[:, : X.shape[1]] = [problem.of_rows(rows).design.scale for rows in sets]
     rule = first, levels_of(part, part.length_unit, 0.0), True if by_length else None

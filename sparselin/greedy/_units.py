@@ -132,7 +132,9 @@ class UnitState(Generic[F, P]):
     """
 
     def __init__(self, units: Units, fit: F, result: Callable[[UnitState[F, P], Status], P]) -> None:
-        self.units, self.fit, self._result = units, fit, result
+        self.units = units
+        self.fit = fit
+        self._result = result
         self.trail = PickRecord(fit.norm)
         self.excluded: list[int] = []
         self.unfitted: tuple[int, ...] = ()
@@ -155,7 +157,8 @@ class UnitState(Generic[F, P]):
         columns = np.flatnonzero(self.units.groups == pick.feature)
         outcome = self.fit.add(pick, columns.tolist())
         if isinstance(outcome, NoFit):
-            self.unfitted, self.recession = (pick.feature,), outcome.direction
+            self.unfitted = (pick.feature,)
+            self.recession = outcome.direction
             return outcome.status
         if not isinstance(outcome, Dependent):
             self.trail.add([pick], [outcome])

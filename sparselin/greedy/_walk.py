@@ -54,7 +54,8 @@ def argmax(
     """
     tied = candidates(np.abs(score), error, excluded)
     if len(tied) == 1 and abs(score[tied[0]]) > error[tied[0]]:
-        pick, top = int(tied[0]), float(abs(score[tied[0]]))
+        pick = int(tied[0])
+        top = float(abs(score[tied[0]]))
     else:
         some, errors, coarse = measured(tied)
         score = score.astype(np.float64)
@@ -63,7 +64,8 @@ def argmax(
         if not certain.any():
             return None, score
         top, places = tied_at_maximum(some, errors)
-        pick, tied = int(tied[places[np.argmax(certain[places])]]), tied[places]
+        pick = int(tied[places[np.argmax(certain[places])]])
+        tied = tied[places]
     others = np.abs(score)
     others[excluded] = 0
     return Pick(

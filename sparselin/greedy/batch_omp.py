@@ -107,8 +107,10 @@ def batch_omp(
     """
     names, labels = validation.frame_names(D), validation.frame_labels(D)
     if is_complex(D) or is_complex(Y):
-        D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
-        dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
+        D = ComplexColumns.of(D, "D")
+        Y = ComplexColumns.of(Y, "Y").X
+        dtype = np.result_type(D.dtype, np.complex64)
+        n, d = D.X.shape
     else:
         D = Operator(D) if is_operator(D) else validation.check_design(D, "D")
         Y = validation.check_design(Y, "Y")
@@ -119,7 +121,8 @@ def batch_omp(
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
     k, first = validation.check_budget(k, forced, d, names, labels)
     weight = None if sample_weight is None else validation.check_weights(sample_weight, n, np.dtype(float))
-    levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names, callback)
+    levels = _Levels(tol, residual, N)
+    rows = _Rows(N, k, d, dtype, names, callback)
     sparse = not isinstance(D, (np.ndarray, Operator))
     if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array
         positive = validation.check_flag(positive, "positive")
@@ -134,8 +137,10 @@ def _one_by_one(D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, rows
 
     more : more options of `omp`.
     """
-    k, over_C = rows.support.shape[1], isinstance(D, ComplexColumns)
-    root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
+    k = rows.support.shape[1]
+    over_C = isinstance(D, ComplexColumns)
+    root = None if weight is None else np.sqrt(weight)
+    once = isinstance(D, Operator) and not over_C
     if over_C and D.kind == "complex":
         _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
     if once and root is not None:  # measure its columns once for all signals
@@ -153,7 +158,8 @@ def _one_by_one(D: Any, Y: Any, levels: _Levels, weight: FloatArray | None, rows
             path = omp(problem, None, k, **given)
         t = len(path.support)
         rows.support[i, :t] = path.support
-        coef, history = np.zeros(k, path.coef.dtype), np.full(k + 1, np.nan)
+        coef = np.zeros(k, path.coef.dtype)
+        history = np.full(k + 1, np.nan)
         coef[:t], history[: t + 1] = path.coef, path.residual_norm
         rows.fill(i, stop, coef, t, history, path.status, 1)
 
@@ -165,7 +171,8 @@ def _all_at_once(
 ) -> None:
     from sparselin._kernels import batch_omp as kernels  # imported here to keep the import of sparselin fast
 
-    (n, d), N, k = D.shape, *rows.support.shape
+    n, d = D.shape
+    N, k = rows.support.shape
     # a copy, whose rows get unit length
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     root = None if weight is None else np.sqrt(weight)
@@ -191,16 +198,16 @@ def _all_at_once(
         # the status codes of the kernel have the names of their `Status`
         names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
         statuses = np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
-        idle, unit = list[Any](), kernels.SAFETY * dictionary.eps
+        idle = list[Any]()
+        unit = kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype, root)
-            m, lengths = stop - start, _row_norms(y, Y, "Y", start)
+            m = stop - start
+            lengths = _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
-            support, parts = (
-                rows.support[start:stop],
-                (rows.coef[start:stop], rows.residual_norms[start:stop]),
-            )
+            support = rows.support[start:stop]
+            parts = (rows.coef[start:stop], rows.residual_norms[start:stop])
             coef, history = (part.astype(np.float64, copy=False) for part in parts)
             limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
             signals = kernels.Signal(
@@ -276,7 +283,9 @@ class _Rows:
         self.status = np.full(N, Status.STOPPED, object)
         # number of signals that a task solved again, at the index of its first signal
         self.redone = np.zeros(N, np.intp)
-        self.d, self.names, self.callback = d, names, callback
+        self.d = d
+        self.names = names
+        self.callback = callback
 
     def fill(self, start: int, stop: int, coef: Any, taken: Any, norms: Any, ends: Any, redone: int) -> None:
         """Write the results of signals start..stop into all arrays except `support`.
@@ -297,7 +306,10 @@ class _Rows:
         that the first m rows are finished has grown since the last call. No further task starts once the
         callback returns True, or once the callback or a task raises an error.
         """
-        N, caller, reported, ended = len(self.status), threading.get_ident(), 0, False
+        N = len(self.status)
+        caller = threading.get_ident()
+        reported = 0
+        ended = False
         done = np.zeros(math.ceil(N / chunk), bool)
 
         def report() -> None:
@@ -330,7 +342,8 @@ class _Rows:
         The arrays of the result are read-only views of the arrays of this object, which can still be written.
         """
         sets = (self.support[:m], self.coef[:m], self.n_selected[:m])
-        ends, n_redone = (self.residual_norms[:m], self.status[:m]), int(self.redone[:m].sum())
+        ends = (self.residual_norms[:m], self.status[:m])
+        n_redone = int(self.redone[:m].sum())
         return BatchSelection(*sets, *ends, self.d, self.names, n_redone)
 
 

@@ -204,6 +204,7 @@ def _select(
     if status is not None:
         return state.path(status)
     # the deviance takes the place of ‖r‖²
-    size, unit = math.sqrt(state.trail.norms[0]), state.fit.problem.unit
+    size = math.sqrt(state.trail.norms[0])
+    unit = state.fit.problem.unit
     root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
     return walk(state, k, float(root * abs(root)), callback)

@@ -54,7 +54,8 @@ def exchange(
         for element in leaving(incumbent):
             for other in neighbours(incumbent, element):
                 if is_better(other, incumbent):
-                    incumbent, improved = other, True
+                    incumbent = other
+                    improved = True
                     yield incumbent
                     break
 
@@ -111,7 +112,8 @@ def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArr
     """
     Q = np.linalg.qr(X[:, S])[0]
     r, Z = (v - Q @ (Q.T @ v) for v in (y, X))
-    c, squares = Z.T @ r, np.einsum("ij,ij->j", Z, Z)
+    c = Z.T @ r
+    squares = np.einsum("ij,ij->j", Z, Z)
     c[S] = 0
     c[squares <= _IN_SPAN] = 0
     return float(r @ r), c, c**2 / np.maximum(squares, _IN_SPAN)

@@ -116,7 +116,8 @@ def largest_quotient(
 
     c : (d,) the correlations Xᵀr.
     """
-    scores, c = quotient_scores(selection, lengths, c), c.astype(np.float64)
+    scores = quotient_scores(selection, lengths, c)
+    c = c.astype(np.float64)
 
     def quotients(J: IndexArray) -> Scores:
         exact = selection.measure(J)

@@ -116,7 +116,8 @@ def swaps(
     greedy = ols(given, k, forced=[*first, *(j for j in initial if j in independent)])
     total = _SubsetFit(problem, [], 0.0).square
     fit = begin = _SubsetFit(problem, greedy.support.tolist(), _EQUAL * total)
-    squares, pairs = [fit.square], list[tuple[int, int]]()
+    squares = [fit.square]
+    pairs = list[tuple[int, int]]()
 
     def result(status: Status) -> SwappedSubset:
         path = ols(given, max(len(fit.S), 1), forced=fit.S)
@@ -157,7 +158,10 @@ class _SubsetFit:
     def __init__(
         self, problem: Problem, S: list[int], equal: float, pair: tuple[int, int] = (-1, -1)
     ) -> None:
-        self.problem, self.S, self.equal, self.pair = problem, S, equal, pair
+        self.problem = problem
+        self.S = S
+        self.equal = equal
+        self.pair = pair
         self.qr = ThinQR(problem, problem.with_ones(np.array(S, np.intp)))
         self.r = self.qr.residual(problem.y)
         self.square = float(self.r @ self.r)

@@ -310,12 +310,16 @@ def _project_others(data: UnitData, J: IndependentColumns) -> _Remainder:
     r, y_square = _project(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
     u, root, of_squares = data.exact.unit
-    length, s, y_size = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(y_square)
+    length = float(np.sqrt(r @ r))
+    s = np.sqrt(size)
+    y_size = math.sqrt(y_square)
     if of_squares:
-        error_unit, error_c = math.sqrt(u) * s / rho, u * (s * y_size + rho * root * length)
+        error_unit = math.sqrt(u) * s / rho
+        error_c = u * (s * y_size + rho * root * length)
         error_gain = u * (s * y_size / rho + length * (size / rho**2 + root))
     else:
-        error_unit, error_c = u * s / rho, u * (s * length + rho * (y_size + root * length))
+        error_unit = u * s / rho
+        error_c = u * (s * length + rho * (y_size + root * length))
         error_gain = u * (2 * s / rho * length + y_size + root * length)
     Z, rho = unit * norms, rho * norms
     m = min(len(places), len(data.y) - len(J.J))
@@ -417,7 +421,8 @@ def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: flo
         by at most the square root of the sum of their squares.
     known : a lower bound on the least eigenvalue that is already known.
     """
-    C, change = Z.T @ Z, math.sqrt(_largest(error, m))
+    C = Z.T @ Z
+    change = math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())
     floor = max(0.0, math.sqrt(known) - change) ** 2
     found = bound_below(C, m, product_error(len(Z), kappa=m) * trace, node_limit, known=floor)

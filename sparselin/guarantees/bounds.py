@@ -230,7 +230,9 @@ class _Cache:
     """A cache of the constants at each set S of a greedy path, because several paths may contain S."""
 
     def __init__(self, data: UnitData, k: int, spectrum: _Spectrum, pair_limit: int, nodes: int) -> None:
-        self.data, self.k, self.spectrum = data, k, spectrum
+        self.data = data
+        self.k = k
+        self.spectrum = spectrum
         self.pair_limit, self.node_limit = pair_limit, nodes
         self.gammas: dict[frozenset[int], FloatArray] = {}
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
@@ -242,7 +244,8 @@ class _Cache:
         """
         key = frozenset(S.tolist())
         if key not in self.gammas:
-            problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
+            problem = self.data.problem
+            pairs, nodes = self.pair_limit, self.node_limit
             found = submodularity_ratio(problem, None, S, self.k, pair_limit=pairs, node_limit=nodes)
             self.gammas[key] = np.array([found.lower, found.upper])
         return self.gammas[key]
@@ -263,7 +266,8 @@ class _Cache:
         gamma : a lower bound on the submodularity ratio γ_{S,k} for the final set of the path.
         """
         size = "2k − 1" if len(S) < self.k else "2k"
-        given, correlation = self.spectrum.of_given(), self.spectrum.correlation
+        given = self.spectrum.of_given()
+        correlation = self.spectrum.correlation
         known = LowerBounds(gamma, float(given[size][0]), float(correlation[size][0]))
         key = frozenset(S.tolist()), int(pick[0]) if len(pick) else -1, known
         if key not in self.steps:
@@ -288,7 +292,9 @@ class _Spectrum:
     """
 
     def __init__(self, data: UnitData, k: int, node_limit: int) -> None:
-        self.data, self.node_limit, self.sizes = data, node_limit, {"2k − 1": 2 * k - 1, "2k": 2 * k}
+        self.data = data
+        self.node_limit = node_limit
+        self.sizes = {"2k − 1": 2 * k - 1, "2k": 2 * k}
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
         self.given = dataclasses.replace(found, lambda_min=self._widen(found.lambda_min, found.k))
         doubled = {name: self._least(data.X, size) for name, size in self.sizes.items()}
@@ -309,10 +315,12 @@ class _Spectrum:
             return least
         u, _, of_squares = self.data.exact.unit
         if of_squares:
-            lower, upper = max(0.0, least.lower - u * size), least.upper + u * size
+            lower = max(0.0, least.lower - u * size)
+            upper = least.upper + u * size
         else:
             off = u * math.sqrt(size)
-            lower, upper = max(0.0, math.sqrt(least.lower) - off) ** 2, (math.sqrt(least.upper) + off) ** 2
+            lower = max(0.0, math.sqrt(least.lower) - off) ** 2
+            upper = (math.sqrt(least.upper) + off) ** 2
         return Interval(
             lower, upper, least.method, rounding=least.rounding + upper - lower - (least.upper - least.lower)
         )

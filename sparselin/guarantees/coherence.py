@@ -100,7 +100,8 @@ def columns_of(X: Any) -> Any:
 
 def cumulative(X: Any, k: int) -> FloatArray:
     """Compute the babel function μ₁(m), m = 1, …, k, of the nonzero columns of a float64 X (see `babel`)."""
-    J, found = np.flatnonzero(_largest(X)), np.zeros(k)
+    J = np.flatnonzero(_largest(X))
+    found = np.zeros(k)
     m = min(k, len(J) - 1)
     for block in _correlations(normalize(X[:, J])[0]) if m > 0 else ():
         largest = block if block.shape[1] <= m else np.partition(block, -m, axis=1)[:, -m:]

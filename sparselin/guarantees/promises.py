@@ -57,7 +57,8 @@ def of_forward_regression(run: GreedyRun, spectrum: dict[str, FloatArray], data:
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q2_bounds(run, 1)
-    least, source = spectrum["2k"], f"{DAS_KEMPE}, Theorem 3.2"
+    least = spectrum["2k"]
+    source = f"{DAS_KEMPE}, Theorem 3.2"
     scaled = ("columns of length 1: scaled so, which changes neither FR nor R²", True)
     sparse = (*picks, scaled, independent(least, "2k"))
     path = [step.gamma * np.array([step.q_squared[1], 1.0]) for step in run.steps]
@@ -76,10 +77,12 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: UnitData) -> l
         are bounds (2,) on λ(s), the least eigenvalue over sets of s columns divided by the largest squared
         length.
     """
-    largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q2_bounds(run, 0)
+    largest = _all_hold(step.largest_correlation for step in run.steps)
+    q_squared = _q2_bounds(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
     lengths = (*picks, equal_lengths(data.problem))
-    gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
+    gamma = run.gamma
+    theirs, ours, direct = spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
     path = [step.theta * np.array([step.q_squared[0], 1.0]) for step in run.steps]
     theory, here = f"{DAS_KEMPE}, Theorem 3.7", f"{OURS}, Theorem 1"
     both = (*lengths, independent(theirs, "2k"))

@@ -133,7 +133,8 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 
 def condition(data: UnitData, best: BestSubset) -> Condition:
     """Compute the constants for the recovery of the best subset, without features of coefficient zero."""
-    problem, square = data.problem, max(best.residual, 0.0)
+    problem = data.problem
+    square = max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
     exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
@@ -246,7 +247,8 @@ def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, 
 
     ERC is the exact recovery coefficient, μ the coherence and μ₁ the Babel function.
     """
-    k, mu = spectrum.k, 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
+    k = spectrum.k
+    mu = 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     pairs = (("ERC", found.erc), ("coherence μ", mu), ("μ₁(k − 1) + μ₁(k)", float(babel)))
     return [(name, Interval(value, value, "as defined")) for name, value in pairs]

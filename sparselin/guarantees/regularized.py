@@ -83,7 +83,8 @@ def of_regularized(
     best : R² of the best subset, as a share of the part of y that the forced features leave unexplained.
     """
     problem, first = given.problem, given.forced
-    g, more = _Objective(UnitData.by_longest(problem), _gram(problem), f, nu, first), k - len(first)
+    g = _Objective(UnitData.by_longest(problem), _gram(problem), f, nu, first)
+    more = k - len(first)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu, forced=first)
     local: SubsetResult | None = None
     with contextlib.suppress(ValueError):  # local search refuses an f that is negative where it begins
@@ -102,7 +103,8 @@ def of_regularized(
     )
     both = _gamma_of_both(given, ahead.support, more, f, nu, pair_limit)
     by_fr, by_gls = _run("FR on R² + νf", g, ahead, gamma, top), _run("GLS", g, local, both, top)
-    name, factor = "submodularity ratio", saturate(gamma)
+    name = "submodularity ratio"
+    factor = saturate(gamma)
     return [
         by_fr.bound(name, "1 − exp(−γ_{S,k}(R²))", theorem, alone, factor),
         *_of_local_search(by_gls, holds, 4 + 4 * eps / size),
@@ -150,8 +152,10 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
     rest = np.setdiff1d(np.flatnonzero(problem.column_norms > 0), [*S1, *first])
     if not len(rest):
         return gamma
-    outside, m = np.append(first, rest).astype(np.intp), len(first)
-    part, size = problem.of_columns(outside), m + min(more, len(rest))
+    outside = np.append(first, rest).astype(np.intp)
+    m = len(first)
+    part = problem.of_columns(outside)
+    size = m + min(more, len(rest))
     ahead = forward_regression(part, size, regularizer=f, nu=nu, forced=range(m))
     return np.minimum(gamma, _gamma(given.reduced.of_columns(outside), ahead.support, 2 * more, pair_limit))
 

@@ -189,7 +189,9 @@ def _sample(
     while len(values) + 2 * k <= limit and fruitless < 100:
         before = len(values)
         L = sum(1 << i for i, hit in zip(inside, rng.random(len(inside)) < rng.random(), strict=True) if hit)
-        A, start, singles = 0, values(L), 0.0
+        A = 0
+        start = values(L)
+        singles = 0.0
         for i in rng.permutation([i for i in range(d) if not L >> i & 1])[:k].tolist():
             A |= 1 << i
             singles += values(L | 1 << i) - start

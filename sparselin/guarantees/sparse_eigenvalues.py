@@ -164,9 +164,11 @@ def _design(X: Any) -> tuple[Any, float]:
     if isinstance(X, Problem):
         if not X.has_columns:
             raise no_operator()
-        eps, X = X.errors.gram_eps, X.X.astype(np.float64, copy=False)
+        eps = X.errors.gram_eps
+        X = X.X.astype(np.float64, copy=False)
     else:
-        eps, X = EPS, columns_of(X)
+        eps = EPS
+        X = columns_of(X)
     top = float(abs(X).max())
     if top and not _RANGE[0] < top < _RANGE[1]:
         raise ValueError(
@@ -253,10 +255,12 @@ def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, kn
         found = np.full(k, -1)
         better, done, _ = kernels.search(M, k, fixed, value, value - theta, max(1, node_limit // 4), found)
         if better < value:
-            value, support = better, np.sort(found[found >= 0])
+            value = better
+            support = np.sort(found[found >= 0])
             continue
         if done:
-            lower, method = theta - slack, "branch and bound below the incumbent"
+            lower = theta - slack
+            method = "branch and bound below the incumbent"
         else:
             top = theta
     return _Bounds(lower, value, support, f"{method}; the node limit was reached")

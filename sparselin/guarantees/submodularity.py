@@ -171,7 +171,9 @@ def submodularity_ratio(
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
     data = _unit_columns(problem, nonzero, J, k)
     best = kernels.Best(np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1))
-    mu, worst, bound = 0.0, 0.0, ""
+    mu = 0.0
+    worst = 0.0
+    bound = ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
         mu, worst, bound = _spectral_bound(data, node_limit)
         _improve(data, generator, best)
@@ -197,10 +199,12 @@ def _result(bounds: tuple[float, float], method: str, L: IndexArray, A: IndexArr
 def _unit_columns(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
     """Return the nonzero columns and y, scaled to unit length, for the kernels; J are the columns of U."""
     data = UnitData.by_length(problem, nonzero, twice=True)
-    U, n = data.place[J], len(data.y)
+    U = data.place[J]
+    n = len(data.y)
     U = U[U >= 0]
     rows = np.zeros((data.d + 1, n + len(U) + k))
-    rows[:-1, :n], rows[-1, :n] = data.X.T, data.y
+    rows[:-1, :n] = data.X.T
+    rows[-1, :n] = data.y
     return kernels.UnitColumns(rows, U, k, n, data.exact)
 
 
@@ -225,9 +229,11 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
     So the relative errors of the joint gain and of the sum are at most 3e-7, and the relative errors of the
     two sides of the inequality for pruning are at most 1e-6.
     """
-    X, U, k = data.Z[:-1, : data.n], data.U, data.k
+    X = data.Z[:-1, : data.n]
+    U, k = data.U, data.k
     u, root, of_squares = data.exact.unit
-    d, size = len(X), min(len(U) + k, len(X))
+    d = len(X)
+    size = min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     # the X of a Gram problem is a Cholesky factor of G, with a relative error of 64·d·eps
     slack = u * (root + d) * size * (8 * d if of_squares else 1)
@@ -249,7 +255,9 @@ def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     eigenvalues below the least one found so far. The result is 0 if the search takes too long.
     """
     U, k = data.U, data.k
-    least, error, nodes = 1.0, 0.0, 0
+    least = 1.0
+    error = 0.0
+    nodes = 0
     if 2 ** len(U) > _MOST_BASES or k == 1:
         return 0.0 if k > 1 else 1.0
     for L in _subsets(U):
@@ -285,7 +293,8 @@ def _improve(data: kernels.UnitColumns, rng: np.random.Generator, best: kernels.
     The sets L are all subsets of U if there are few, otherwise the first columns of U and some random
     subsets.
     """
-    U, d = data.U, len(data.Z) - 1
+    U = data.U
+    d = len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:
         bases.append(U[rng.random(len(U)) < rng.random()])

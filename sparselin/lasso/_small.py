@@ -94,7 +94,8 @@ def small_path(
 
 def _rows(problem: Problem) -> FloatArray:
     """Return Xᵀ (d, n), dense and in C order; it may be X itself."""
-    X, ones, scale = problem.X, problem.design.ones, problem.design.scale
+    X = problem.X
+    ones, scale = problem.design.ones, problem.design.scale
     if not is_dense(problem):
         return np.ascontiguousarray(problem.columns(np.arange(problem.d)).T)
     if problem.is_plain:

@@ -94,10 +94,8 @@ class Guess:
         whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         # the number of points of the next run, and the most candidates that are added at a time
-        self.points, self.more = (
-            64 if problem.d > _WIDE else 32,
-            min(_NEXT, steps + 8, max(16, _ENTRIES // problem.n)),
-        )
+        self.points = 64 if problem.d > _WIDE else 32
+        self.more = min(_NEXT, steps + 8, max(16, _ENTRIES // problem.n))
         self.sound = self.candidates.start()
         if whole:
             self.points = 4 * _LONGEST
@@ -116,9 +114,11 @@ class Guess:
         """
         candidates = self.candidates
         while limit > 0:
-            start, columns = candidates.here(), candidates.index
+            start = candidates.here()
+            columns = candidates.index
             run, ending = candidates.follow(lam_min, min(limit, self.points))
-            m, skipped = len(run.lams), 0
+            m = len(run.lams)
+            skipped = 0
             if ending == kernels.DONE:
                 coef, r = candidates.refine(lam_min)
                 run.coef[-1, candidates.reached.order[: candidates.p]] = coef
@@ -157,7 +157,9 @@ class Guess:
         another run continues this one (`continues`), the last segment is extrapolated, and the columns that
         would enter first become candidates too.
         """
-        candidates, lams, m = self.candidates, run.lams, len(run.lams)
+        candidates = self.candidates
+        lams = run.lams
+        m = len(run.lams)
         if m == 0 or candidates.whole:
             return m
         c, error = self._correlations(run)
@@ -202,8 +204,11 @@ class Guess:
         |c_j| ≤ λ − error is required. λ = 0 is reached only if P spans all columns; there c = 0 is required
         to rounding. (With β ≥ 0 it is reached if P spans all columns except some with c_j < −error; c ≤ 0.)
         """
-        candidates, m, M = self.candidates, len(c), len(self.candidates.index)
-        norms, below = self.problem.column_norms.astype(np.float64), candidates.below
+        candidates = self.candidates
+        m = len(c)
+        M = len(self.candidates.index)
+        norms = self.problem.column_norms.astype(np.float64)
+        below = candidates.below
         sign = np.where(run.lams > 0, -1.0, 1.0)
         first: IndexArray = kernels.first_violations(c, run.lams, sign * error, norms, below)
         certain = kernels.first_violations(c, run.lams, error, norms, below)
@@ -240,7 +245,8 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
     columns : the candidates.
     events : `kernels.Trail.events`, which says which candidate enters or leaves at each point.
     """
-    active, below = sorted(P), []
+    active = sorted(P)
+    below = []
     for event in events.tolist():
         if event > 0:
             bisect.insort(active, int(columns[event - 1]))
@@ -285,10 +291,15 @@ class ProvedPath:
     """
 
     def __init__(self, problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool) -> None:
-        self.problem, self.S, self.positive = problem, S, positive
-        self.lam_min, self.whole, self.limit = lam_min, limit, limit
+        self.problem = problem
+        self.S = S
+        self.positive = positive
+        self.lam_min = lam_min
+        self.whole = limit
+        self.limit = limit
         self.guess = Guess(problem, S, limit, positive)
-        self.fast, self.count = self.guess.sound, 1
+        self.fast = self.guess.sound
+        self.count = 1
         self.homotopy: Homotopy | None = None
         self.knots: Iterator[Knot] = iter(())
         self.last: KnotBlock | None = None
@@ -328,12 +339,15 @@ class ProvedPath:
                 free = np.array(self.homotopy.free, np.intp)
                 self.guess = Guess(self.problem, free, self.limit, self.positive)
         if pending is not None:
-            self.limit, self.count = self.limit + 1, 1
+            self.limit = self.limit + 1
+            self.count = 1
             knots = _resume(self.homotopy, self.last, pending, self.lam_min)
             if knots is None:
                 self.homotopy = Homotopy(self.problem, self.S, self.positive)
                 knots = self.homotopy.knots(self.lam_min)
-                self.limit, self.fast, self.from_start = self.whole, False, True
+                self.limit = self.whole
+                self.fast = False
+                self.from_start = True
             self.knots = knots
         return self.homotopy
 
@@ -354,7 +368,8 @@ class ProvedPath:
                 [knot.active],
                 self.from_start,
             )
-            self.limit, self.from_start = self.limit - 1, False
+            self.limit = self.limit - 1
+            self.from_start = False
             yield self.last
             if knot.lam <= self.lam_min:
                 self.limit = 0
@@ -376,7 +391,8 @@ def _resume(
     """
     if above is None:
         return homotopy.knots(lam_min)
-    d, P = homotopy.problem.d, list(above.active[-1])
+    d = homotopy.problem.d
+    P = list(above.active[-1])
     signs = np.sign(above.dense(d) + below.dense(d))[P]
     middle = float(above.lams[-1] + below.lams[-1]) / 2
     return homotopy.resume(Point(middle, P, signs, np.zeros(0)), lam_min)

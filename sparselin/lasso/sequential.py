@@ -94,12 +94,16 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
     segment is the solution in a window of λ below λ*. The KKT conditions are checked on all columns in the
     middle of the window. One product with the residuals y − Xβ serves all picks.
     """
-    problem, qr, picks = selection.problem, selection.qr, selection.trail.picks
-    p, t, m = len(W), qr.size, len(picks) - len(W)
+    problem, qr = selection.problem, selection.qr
+    picks = selection.trail.picks
+    p = len(W)
+    t = qr.size
+    m = len(picks) - len(W)
     projections = np.array(selection.fit.projections, problem.dtype)
     support = np.array(selection.trail.support, np.intp)
     rho = np.diag(qr.R)[t - p :].copy()
-    sign, half = np.sign(projections[t - p :]), np.empty(p, problem.dtype)
+    sign = np.sign(projections[t - p :])
+    half = np.empty(p, problem.dtype)
     kernels.windows(c, W, projections[t - p :], rho, support, m, half)
     half /= 2
     coef = np.zeros((p, t), problem.dtype)

@@ -31,7 +31,8 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     """
     if not len(forced):
         return centre(problem)
-    double, J = problem.in_double(), np.arange(problem.n_features)
+    double = problem.in_double()
+    J = np.arange(problem.n_features)
     removed = problem.with_ones(forced)
     V = np.column_stack([double.columns(J), double.y])
     qr = ThinQR(double, removed)
@@ -66,9 +67,12 @@ def centre(problem: Problem) -> Problem:
         return problem
     double = problem.in_double()
     t, scale = double.design.ones, double.design.scale
-    removed, growth, y = np.arange(problem.n_features, problem.d), 1.0, double.y
+    removed = np.arange(problem.n_features, problem.d)
+    growth = 1.0
+    y = double.y
     if t is None:
-        X, removed = double.columns(np.arange(double.d)), problem.removed
+        X = double.columns(np.arange(double.d))
+        removed = problem.removed
     else:
         data = double.to_plain()
         X = data.columns(np.arange(data.d))
@@ -80,7 +84,8 @@ def centre(problem: Problem) -> Problem:
         X[:, ~outside[:-1]] = 0
         y = y if outside[-1] else np.zeros(problem.n)
         worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
-        X, growth = X if scale is None else X * scale, 1 + math.sqrt(2) * worst
+        X = X if scale is None else X * scale
+        growth = 1 + math.sqrt(2) * worst
     exact = double.of_projections(X, y, removed, growth)
     if problem is double:
         return exact

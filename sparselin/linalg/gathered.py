@@ -40,14 +40,18 @@ class Gathered:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
+        self.index = np.zeros(0, np.intp)
+        self.place = np.full(problem.d, -1)
         self._buffer = np.empty((0, problem.n))
         self.columns = self._buffer
-        self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+        self.gram = np.zeros((0, 0))
+        self.c0 = np.zeros(0)
+        self.norms = np.zeros(0)
 
     def add(self, J: IndexArray) -> None:
         """Add the columns J to the copied columns C, and compute their inner products."""
-        problem, M = self.problem, len(self.index)
+        problem = self.problem
+        M = len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)
         self.index = np.concatenate([self.index, J]) if M else J
@@ -118,12 +122,14 @@ class AllProducts:
     """
 
     def __init__(self, problem: Problem, rough: bool) -> None:
-        X, norms, least = problem.X, problem.column_norms, least_norm(np.float32)
+        X, norms = problem.X, problem.column_norms
+        least = least_norm(np.float32)
         self.rough = rough and is_dense(problem) and problem.dtype == np.float64 and X.size <= _MOST_COPIED
         if self.rough:  # the copy is of X without scales
             norms = norms if problem.design.scale is None else norms[: X.shape[1]] / problem.design.scale
             self.rough = bool(((norms == 0) | ((norms > least) & (norms < 1 / least))).all())
-        self.problem, self._X = problem, _in_single_precision(X) if self.rough else X
+        self.problem = problem
+        self._X = _in_single_precision(X) if self.rough else X
         single = is_dense(problem) and self._X.dtype == np.float32
         self._rows = _SUMMED if single and problem.n > _LONGEST else problem.n
         self.error = product_error(self._rows, max(problem.eps, eps_of(self._X.dtype)))
@@ -167,8 +173,10 @@ class GramRows:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self._products = problem, AllProducts(problem, rough=False)
-        self.place, self.size = np.full(problem.d, -1), 0
+        self.problem = problem
+        self._products = AllProducts(problem, rough=False)
+        self.place = np.full(problem.d, -1)
+        self.size = 0
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
@@ -177,7 +185,8 @@ class GramRows:
         columns : X_Jᵀ (|J|, n), dense or sparse like X.
         """
         problem = self.problem
-        start, stop = self.size, self.size + len(J)
+        start = self.size
+        stop = self.size + len(J)
         if stop > len(self._rows):
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]
@@ -189,7 +198,8 @@ class GramRows:
             V = columns.astype(problem.dtype, copy=False)
             out[:, : problem.n_features] = (V @ problem.X).toarray()
             complete(problem, V, out)
-        self.place[J], self.size = np.arange(start, stop), stop
+        self.place[J] = np.arange(start, stop)
+        self.size = stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return matrices B and G with BG = coef·X_JᵀX, for coef (m, |J|) and columns J whose rows are known.
@@ -204,7 +214,8 @@ class GramRows:
 
 # The largest number of rows of V for which our kernel computes VX faster than BLAS, which packs all of X: for
 # X in Fortran order, and in C order. Like the next two numbers, tuned by fortran/* and omp/* of `make bench`.
-THIN, _THIN_BY_ROWS = 10, {4: 16, 8: 6}
+THIN = 10
+_THIN_BY_ROWS = {4: 16, 8: 6}
 # The most entries for which NumPy, column by column, copies faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # The number of entries to copy above which threads are faster.
@@ -227,7 +238,9 @@ def multiply(X: FloatArray, V: FloatArray, out: FloatArray, count: int) -> None:
 
     Our kernels, whose sums are in no stated order, only serve an X with LARGE entries, so always compiled.
     """
-    p, m, by_rows = len(V), X.shape[1], X.flags.c_contiguous
+    p = len(V)
+    m = X.shape[1]
+    by_rows = X.flags.c_contiguous
     if X.size < LARGE or p == 1 or p > (_THIN_BY_ROWS[X.itemsize] if by_rows else THIN):
         spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, count)
     elif by_rows:

@@ -120,7 +120,8 @@ class PathTraining:
     def mean_loss(self, rows: Rows) -> float:
         """Return the mean loss on rows that hold the active columns only, in evaluation mode."""
         self.reduced.network.eval()
-        n, total = len(rows), 0.0
+        n = len(rows)
+        total = 0.0
         with torch.no_grad():
             for start in range(0, n, _CHUNK):
                 chunk = rows.at(slice(start, start + _CHUNK))
@@ -147,7 +148,8 @@ class PathTraining:
 
     def proximal(self, batch: Rows, lam: float) -> None:
         """Make one proximal step with momentum; the docstring of the module gives the formula."""
-        reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
+        reduced = self.reduced
+        step = self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
         velocity = [reduced.velocity, *reduced.rest_velocity]
@@ -195,10 +197,12 @@ class PathTraining:
                 self.compact(lam)
             value = self.objective(lam)
             if kept is not None and value < least:
-                kept, least = self.reduced.snapshot(), value
+                kept = self.reduced.snapshot()
+                least = value
             since += 1
             if value < best - (1 - self.settings.tol) * abs(best):
-                best, since = value, 0
+                best = value
+                since = 0
         if kept is not None:
             self.restore(kept)
         return used
@@ -212,7 +216,8 @@ class PathTraining:
         divided by λ. Here L is the loss, θ_g and W_g are the weights of group g in the skip connection and in
         the first layer, and M is the hierarchy coefficient.
         """
-        self.where, self.shorter = f"λ = {lam:.4g}", 1.0
+        self.where = f"λ = {lam:.4g}"
+        self.shorter = 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
         used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
@@ -269,7 +274,8 @@ def first_lambda(training: PathTraining, growth: float) -> float:
     before each new training.
     """
     lam = _lambda_start(training, growth)
-    reduced, kept = training.reduced, training.reduced.snapshot()
+    reduced = training.reduced
+    kept = training.reduced.snapshot()
     order = training.order.get_state()
     count = int((reduced.group_norms() > 0).sum())
     for _ in range(5):
@@ -332,7 +338,8 @@ def _pull_at_zero(training: PathTraining, g: int) -> float:
     """
     reduced, rows = training.reduced, training.rows
     members = (reduced.label == g).nonzero().squeeze(1)
-    columns, U = rows.X[:, members], reduced.U.detach()
+    columns = rows.X[:, members]
+    U = reduced.U.detach()
     Z = (rows.X @ U - columns @ U[members]).requires_grad_()
     reduced.network.eval()
     value = rows.mean(training.loss, reduced.outputs_from(Z))

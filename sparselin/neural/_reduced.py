@@ -120,13 +120,15 @@ class ReducedNetwork:
 
     def shrink(self, lam: float, M: float) -> None:
         """Apply LassoNet's proximal operator to the weights U of the features, in place."""
-        U, K = self.U.detach(), self.K
+        U = self.U.detach()
+        K = self.K
         if self._blocks is None:
             return shrink(U[:, K:], U[:, :K], lam, M)
         for rows in self._blocks:
             block = U[rows]
             G, s = rows.shape
-            theta, W = block[:, :, K:].reshape(G, -1), block[:, :, :K].reshape(G, -1)
+            theta = block[:, :, K:].reshape(G, -1)
+            W = block[:, :, :K].reshape(G, -1)
             shrink(theta, W, lam, M)
             U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
 
@@ -186,7 +188,8 @@ class ReducedNetwork:
         """
         self.network.eval()
         n = len(rows)
-        total, gradient = 0.0, self.U.new_zeros((self.n_features, self.U.shape[1]))
+        total = 0.0
+        gradient = self.U.new_zeros((self.n_features, self.U.shape[1]))
         for start in range(0, n, _CHUNK):
             part = slice(start, start + _CHUNK)
             Z = (columns[part] @ self.U).detach().requires_grad_()
@@ -246,7 +249,8 @@ def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Te
     model.eval()
     reduced.network.eval()
     with torch.no_grad():
-        expected, found = model(few), reduced.outputs(few)
+        expected = model(few)
+        found = reduced.outputs(few)
     model.train(training)
     scale = expected.abs().max() + few.abs().max() * reduced.U.abs().sum(dim=0).max()
     tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale

@@ -150,10 +150,12 @@ class SequentialAttention:
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
         self._layer: Any = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
         self._loss = training.as_loss(loss)
-        self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
+        self._optimizer = optimizer
+        self._reset_moments = check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
         self._plan = PlannedSchedule(left, features_per_step, warm_up, steps_per_phase, schedule)
-        self._callback, self._rng = callback, training.check_generator(rng)
+        self._callback = callback
+        self._rng = training.check_generator(rng)
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
@@ -222,13 +224,15 @@ class SequentialAttention:
 
     def _restart(self, schedule: Schedule) -> None:
         """Reset the selected units to the forced ones, and make a new optimiser."""
-        self.schedule, mask = schedule, self.mask
+        self.schedule = schedule
+        mask = self.mask
         mask.attending = False
         mask.selected.zero_()
         mask.select(self._forced)
         device = mask.logits.device
         width = getattr(self.inputs, "in_features", mask.n_features)
-        labels, integers = self._loss is training.cross_entropy, self.inputs is not None
+        labels = self._loss is training.cross_entropy
+        integers = self.inputs is not None
         self._border = Border(width, mask.logits.dtype, device, integers, labels)
         self._status: Status | None = None
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
@@ -237,7 +241,8 @@ class SequentialAttention:
             raise TypeError(
                 f"optimizer must be a function that makes an optimiser; it made {self._stepper!r}"
             )
-        self._lam, self._first_pass = 0.0, math.inf
+        self._lam = 0.0
+        self._first_pass = math.inf
         self._begin()
 
     def _begin(self) -> None:
@@ -311,7 +316,8 @@ class SequentialAttention:
 
     def _pick(self) -> None:
         """Select the units of the present phase, and begin the next one."""
-        record, attention = self._record, self.mask.attention()
+        record = self._record
+        attention = self.mask.attention()
         training.check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
         if record.has_vanished(attention):
             self._status = Status.NO_ATTENTION

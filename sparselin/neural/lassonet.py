@@ -162,7 +162,8 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
         return iter(values)
 
     def progression() -> Iterator[float]:
-        start, growth = training.settings.lam_start, float(training.settings.growth)
+        start = training.settings.lam_start
+        growth = float(training.settings.growth)
         lam = first_lambda(training, growth) if start == "auto" else float(start)
         yield from itertools.accumulate(itertools.repeat(growth), operator.mul, initial=lam)
 
@@ -172,7 +173,8 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
 def _path(rows: list[dict[str, Any]], d: int, given: dict[str, Any], status: Status) -> LassoNetPath:
     """Return the path of these rows, with d features and the other fields `given`."""
     kinds: dict[str, Any] = {"n_selected": np.intp, "epochs": np.intp, "returns": np.intp, "mask": bool}
-    names, columns = [*LassoNetStep._fields, "mask", "theta_norm"], dict[str, Any]()
+    names = [*LassoNetStep._fields, "mask", "theta_norm"]
+    columns = dict[str, Any]()
     for name in names:
         shape = (-1, d) if name in names[-2:] else -1
         columns[name] = np.array([row[name] for row in rows], kinds.get(name, float)).reshape(shape)

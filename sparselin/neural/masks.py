@@ -93,7 +93,8 @@ class FeatureMask(nn.Module):
         super().__init__()
         d = check_count(n_features, "n_features", 1)
         check_choice(parametrization, "parametrization", FORMS)
-        self.parametrization, self.form = parametrization, FORMS[parametrization]
+        self.parametrization = parametrization
+        self.form = FORMS[parametrization]
         self.temperature = check_real(temperature, "temperature", lambda T: T > 0, "positive")
         if self.temperature != 1 and parametrization != "softmax":
             raise ValueError(f'temperature is for "softmax" only; got {temperature} with "{parametrization}"')
@@ -104,7 +105,9 @@ class FeatureMask(nn.Module):
         self.register_buffer("_ones", torch.zeros(u, dtype=dtype), persistent=False)  # 1 on S
         self.register_buffer("_barred", torch.zeros(u, dtype=dtype), persistent=False)  # −∞ on S
         self.register_buffer("groups", None if groups is None else torch.as_tensor(units), persistent=False)
-        self.n_features, self.attending, self._m = d, False, u
+        self.n_features = d
+        self.attending = False
+        self._m = u
         self.reset()
 
     def attend(self) -> None:

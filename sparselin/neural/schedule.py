@@ -74,7 +74,8 @@ def equal_phases(k: int, features_per_step: PerStep, steps: int, warm_up: float)
     sizes = sizes_of(k, features_per_step)
     first, share = _warm_up(warm_up)
     first += math.floor(share * steps)
-    rest, p = steps - first, len(sizes)
+    rest = steps - first
+    p = len(sizes)
     if rest < p:
         raise ValueError(
             f"{p} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take "
@@ -158,14 +159,18 @@ class Record:
     """
 
     def __init__(self, k: int, forced: IndexArray, mask: FeatureMask, names: Names, plan: Schedule) -> None:
-        self._k, self._mask, self._names, self._schedule = k, mask, names, plan
+        self._k = k
+        self._mask = mask
+        self._names = names
+        self._schedule = plan
         self.order: list[int] = forced.tolist()
         self.total = 0
         self._margin = [np.nan] * len(forced)
         self._attention: list[FloatArray] = []
         self._loss: list[float] = []
         self._penalty: list[float] = []
-        self._warm_up_loss, self._losses = np.nan, [0.0, 0]
+        self._warm_up_loss = np.nan
+        self._losses = [0.0, 0]
 
     @property
     def where(self) -> str:
@@ -226,11 +231,15 @@ class Record:
         """
         if len(self.order) == self._k:
             status = Status.COMPLETED
-        mask, phases = self._mask, len(self._loss)
-        sizes, order = self._schedule.sizes[:phases], np.array(self.order, np.intp)
+        mask = self._mask
+        phases = len(self._loss)
+        sizes = self._schedule.sizes[:phases]
+        order = np.array(self.order, np.intp)
         phase = np.repeat(np.arange(phases + 1), [len(self.order) - sum(sizes), *sizes])
         attention = np.array(self._attention).reshape(phases, len(mask.logits))
-        margin, loss, penalty = np.array(self._margin), np.array(self._loss), np.array(self._penalty)
+        margin = np.array(self._margin)
+        loss = np.array(self._loss)
+        penalty = np.array(self._penalty)
         steps = np.array([self._schedule.length(phase) for phase in range(phases)], np.intp)
         warm_up = (min(self.total, self._schedule.warm_up), self.total, float(self._warm_up_loss))
         groups = check_groups(None if mask.groups is None else mask.groups.cpu().numpy(), mask.n_features)

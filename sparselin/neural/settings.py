@@ -129,7 +129,8 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
     The results are on the device and in the dtype of `like`; only class numbers stay integers.
     """
     of = name.removeprefix("X")
-    X, y = as_design(X, name), as_tensor(y, f"y{of}")
+    X = as_design(X, name)
+    y = as_tensor(y, f"y{of}")
     if y.ndim == 0 or len(y) != len(X):
         raise ValueError(
             f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
@@ -151,11 +152,14 @@ def prepare(
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """Return the skip network, and the training and validation rows in its dtype and on its device."""
     X, y = as_design(X, "X"), as_tensor(y, "y")
-    model, d = as_skip_network(network, X, y, loss), X.shape[1]
-    like, q = model.skip.weight.detach(), model.skip.out_features
+    model = as_skip_network(network, X, y, loss)
+    d = X.shape[1]
+    like = model.skip.weight.detach()
+    q = model.skip.out_features
     if model.skip.in_features != d:
         raise ValueError(f"network must read the {d} columns of X; it reads {model.skip.in_features}")
-    rows, held_out = as_rows(X, y, loss, like, weight=sample_weight), None
+    rows = as_rows(X, y, loss, like, weight=sample_weight)
+    held_out = None
     if loss is cross_entropy and q < 2:
         raise ValueError("y must have at least two classes, and network an output for each class; got 1")
     if validation is not None:

@@ -103,12 +103,14 @@ class Compressed:
         held = self.held_out
         if held is None:
             raise ValueError("no rows were held out: compress(..., held_out=10) holds out every tenth row")
-        t, z = held.design.ones, held.y
+        t = held.design.ones
+        z = held.y
         centred = z if t is None else z - t * (t @ z) / (t @ t)
         total = float(centred @ centred)
         if total <= (held.unit * held.y_norm) ** 2:
             raise ValueError("y is constant on the rows held out, so R² is not defined: hold out more rows")
-        X, errors = held.X[:, path.support], []
+        X = held.X[:, path.support]
+        errors = []
         for k in range(len(path) + 1):
             r = z - X[:, :k] @ path.coef_at(k)
             r = r if t is None else r - t * path.intercept_at(k)
@@ -223,7 +225,8 @@ class ProblemData(_Parts):
 
         Returns the coefficients (..., n_features) of X and the intercepts (...).
         """
-        m, scale = self.n_features, self.design.scale
+        m = self.n_features
+        scale = self.design.scale
         inner = coef[..., :m] if scale is None else coef[..., :m] * scale
         return inner, coef[..., m] if self.d > m else np.zeros(coef.shape[:-1], coef.dtype)
 
@@ -263,7 +266,8 @@ class ProblemData(_Parts):
         better = self.precision.better
         if isinstance(better, ProblemData):
             return better.block(J)
-        design, inner = self.double_design, J[self.n_features > J]
+        design = self.double_design
+        inner = J[self.n_features > J]
         X = design.X[:, inner].astype(np.float64, copy=False)
         return design.complete(J, scale_rows(X, self.double_root))
 

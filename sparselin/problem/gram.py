@@ -29,12 +29,15 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     Raises ValueError if G is not symmetric and positive semidefinite to rounding, if b is not in the range of
     G, or if `square` is smaller than G and b imply.
     """
-    eps, d = eps_of(G.dtype), len(G)
+    eps = eps_of(G.dtype)
+    d = len(G)
     diagonal = np.diag(G)
     if diagonal.min() < 0 or np.abs(G - G.T).max() > SAFETY * eps * np.abs(G).max():
         raise ValueError("G must be symmetric with a nonnegative diagonal, because XᵀX is")
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1))
-    unit, b, slack = G / scale / scale[:, None], b / scale, 64 * d * math.sqrt(eps)
+    unit = G / scale / scale[:, None]
+    b = b / scale
+    slack = 64 * d * math.sqrt(eps)
     for ridge in (0, 8, 64):
         R, pivots = _factor(unit, ridge * d * eps)
         if np.abs(R.T @ R - unit).max() > (RANK + ridge) * d * eps:

@@ -24,7 +24,8 @@ def align_columns(values: Any, labels: tuple[Any, ...], d: int, name: str) -> An
 
     Raises ValueError unless the labels are those of all columns, without repetition.
     """
-    index, keyed = getattr(values, "index", None), isinstance(values, Mapping)
+    index = getattr(values, "index", None)
+    keyed = isinstance(values, Mapping)
     if not keyed and not hasattr(index, "equals"):
         return values
     given = tuple(values) if keyed else tuple(index.tolist())  # type: ignore[union-attr]
@@ -83,7 +84,8 @@ def _mismatch(given: tuple[Any, ...], labels: tuple[Any, ...], name: str, plain:
 
 def check_square_labels(G: Any, name: str) -> None:
     """Raise ValueError if a Gram matrix is a frame whose rows have other labels than its columns."""
-    labels, index = frame_labels(G), getattr(G, "index", None)
+    labels = frame_labels(G)
+    index = getattr(G, "index", None)
     if not hasattr(index, "equals") or getattr(index, "start", None) == 0:
         return
     rows = tuple(index.tolist())  # type: ignore[union-attr]

@@ -49,7 +49,8 @@ class Operator:
         self.dtype: np.dtype[Any] = to_numeric(kind, "X").dtype
         self.shape: tuple[int, int] = (int(A.shape[0]), int(A.shape[1]))
         self.size = self.shape[0] * self.shape[1]
-        self._A, self._columns = A, dict[int, FloatArray]()
+        self._A = A
+        self._columns = dict[int, FloatArray]()
         self._row_scale: FloatArray | None = None
         self._check_adjoint()
         self._given = None if lengths is None else self._check_lengths(lengths)
@@ -61,7 +62,8 @@ class Operator:
     def scale_rows(self, row_scale: FloatArray) -> Operator:
         """Return the operator diag(row_scale)·A, in which row_scale (n,) replaces the present row scales."""
         other = copy.copy(self)
-        other._row_scale, other._columns = row_scale, {}
+        other._row_scale = row_scale
+        other._columns = {}
         return other
 
     @property
@@ -71,7 +73,8 @@ class Operator:
     def astype(self, dtype: Any) -> Operator:
         """Return the operator with products in another dtype; they do not become more accurate."""
         other = copy.copy(self)
-        other.dtype, other._columns = np.dtype(dtype), {}
+        other.dtype = np.dtype(dtype)
+        other._columns = {}
         return other
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
@@ -97,7 +100,8 @@ class Operator:
         if len(J) * self.shape[0] > _CACHE_ENTRIES:
             return self._gather(J)
         if len(new) and (len(self._columns) + len(new)) * self.shape[0] > _CACHE_ENTRIES:
-            self._columns, new = {}, list(dict.fromkeys(J.tolist()))
+            self._columns = {}
+            new = list(dict.fromkeys(J.tolist()))
         if new:
             block = self._gather(np.array(new, np.intp))
             self._columns.update({j: block[:, i].copy() for i, j in enumerate(new)})
@@ -146,7 +150,8 @@ class Operator:
         rng = np.random.default_rng(0)
         v, u = (rng.standard_normal(m).astype(self.dtype) for m in self.shape)
         try:
-            there, back = self @ u, self.adjoint(v)
+            there = self @ u
+            back = self.adjoint(v)
         except NotImplementedError:
             raise TypeError(f"X must have rmatvec (its adjoint) as well as matvec. {_HOW}") from None
         if not (np.isfinite(there).all() and np.isfinite(back).all()):

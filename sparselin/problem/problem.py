@@ -189,7 +189,8 @@ class Problem(ProblemData):
         eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
         names = validation.frame_names(G)
         names = None if names is None else validation.check_names(names, len(gram))
-        design, y = DesignColumns(read_only(R), names=names, labels=labels), read_only(z)
+        design = DesignColumns(read_only(R), names=names, labels=labels)
+        y = read_only(z)
         return cls._of(
             design=design,
             y=y,
@@ -211,7 +212,8 @@ class Problem(ProblemData):
             their lengths. So `growth` multiplies eps, and the error bounds of lengths and correlations.
         record : the record of the pass of `compress` over the data.
         """
-        design, y = dataclasses.replace(design, X=read_only(design.X)), read_only(y)
+        design = dataclasses.replace(design, X=read_only(design.X))
+        y = read_only(y)
         return cls._of(
             design=design,
             y=y,
@@ -296,7 +298,8 @@ class Problem(ProblemData):
         if self.kind == "gram" or self.compressed is not None:
             which = "Gram" if self.kind == "gram" else "compressed"
             raise TypeError(f"rows of X are needed, and a {which} problem does not have them. Pass X and y")
-        design, given = self.design, self.precision.better
+        design = self.design
+        given = self.precision.better
         if isinstance(given, Unrounded):
             root = None if given.root is None else given.root[rows]
             return self._of_rounded_rows(given.X[rows], given.y[rows], root, given.scale is not None)

@@ -30,7 +30,8 @@ def unit_variance(
     First mean_j = tᵀX_j/tᵀt is subtracted, then squares are summed, and the sum is corrected for the error of
     mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
     """
-    total, m = float(t @ t), X.shape[1]
+    total = float(t @ t)
+    m = X.shape[1]
     if isinstance(X, np.ndarray):
         squares, sizes = _sums(X, t, root, centred)
     else:
@@ -51,7 +52,8 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
     and ‖z‖² + 2a⟨t, z⟩ + a²tᵀt. If the first subtraction cancels more than half of ‖z‖² for a column, each
     estimate is corrected by ⟨t, z⟩/tᵀt, and X is read again.
     """
-    total, root = float(t @ t), np.ones(len(t)) if root is None else root
+    total = float(t @ t)
+    root = np.ones(len(t)) if root is None else root
     centre, squares, drift = (np.zeros(X.shape[1]) for _ in range(3))  # apart in memory
     some = slice(0, _FIRST_ROWS)
     weight = float(t[some] @ t[some])
@@ -78,7 +80,9 @@ def sum_columns(X: FloatArray, root: FloatArray, t: FloatArray, *columns: FloatA
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
     """Return the results of `_sums` for a sparse X; an entry that is not stored gives z_ij = −t_i·mean_j."""
     X = X.tocoo()
-    (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
+    rows, columns = X.coords
+    m = X.shape[1]
+    total = float(t @ t)
 
     def column_sums(terms: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(columns, terms, m), np.float64)
@@ -107,7 +111,8 @@ def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) 
     2⁵³/n; the same holds for the n second parts, with another power of two. Therefore sums of first parts,
     and differences of these sums, are exact and not negative, and likewise for the other parts.
     """
-    rest, bits = np.zeros(m), 52 - len(weight).bit_length()
+    rest = np.zeros(m)
+    bits = 52 - len(weight).bit_length()
     while weight.any():
         unit = math.ldexp(1.0, max(math.frexp(float(weight.max()))[1] - bits, -1074))  # the least float
         part = np.floor(weight / unit) * unit

@@ -81,7 +81,8 @@ def _measure(design: DesignColumns, y: FloatArray) -> Sizes:
 @np.errstate(over="ignore", invalid="ignore")
 def _check_range(X: Matrix, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
     """Raise ValueError if ‖X_j‖², ‖y‖² or ‖X_j‖‖y‖ overflows or underflows in the dtype of X."""
-    tiny, norms = least_norm(X.dtype), np.append(column_norms, y_norm)
+    tiny = least_norm(X.dtype)
+    norms = np.append(column_norms, y_norm)
     bad = ~(norms < math.sqrt(largest_of(X.dtype))) | ((norms > 0) & (norms < tiny))
     zero = np.flatnonzero(norms[: X.shape[1]] == 0)
     if getattr(X, "kind", "") != "operator":

@@ -34,8 +34,10 @@ class Support(NamedTuple):
     copies: bool = False
 
 
-_ARRAYS, _REDUCED = DATA[:3], ("Gram", "compressed")
-_PROBLEMS, _PRODUCTS = (*_ARRAYS, *_REDUCED), (*_ARRAYS, *_REDUCED, "operator")
+_ARRAYS = DATA[:3]
+_REDUCED = ("Gram", "compressed")
+_PROBLEMS = (*_ARRAYS, *_REDUCED)
+_PRODUCTS = (*_ARRAYS, *_REDUCED, "operator")
 _PENALIZED = OPTIONS[:4]
 _NO_ENTRIES = (("operator", "standardize"),)
 _NO_ROWS = tuple(("Gram", option) for option in OPTIONS[:3])

@@ -176,9 +176,11 @@ def as_frame(table: Table, library: str | None) -> Any:
 
 def distinct_keys(keys: Iterable[str], taken: Iterable[str]) -> list[str]:
     """Return the keys, made distinct: a key that is taken or repeated is followed by " (1)", " (2)", …"""
-    seen, found = set(taken), []
+    seen = set(taken)
+    found = []
     for key in keys:
-        new, count = key, 0
+        new = key
+        count = 0
         while new in seen:
             count += 1
             new = f"{key} ({count})"

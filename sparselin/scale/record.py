@@ -37,7 +37,9 @@ class BadChunk(ValueError):
     def __init__(self, chunk: int, where: str, why: str, done: Callable[[], Problem] | None = None) -> None:
         place = f"chunk {chunk}" + (f" ({where})" if where else "")
         super().__init__(f"{place} {why}")
-        self.chunk, self.where, self.why = chunk, where, why
+        self.chunk = chunk
+        self.where = where
+        self.why = why
         self._done = done
 
     def __reduce__(self) -> Any:

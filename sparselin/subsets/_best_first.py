@@ -73,7 +73,10 @@ class BestFirst:
         gap: float = 0.0,
         within: float | None = None,
     ) -> None:
-        self.problem, self.k, self.forced, self.given = problem, k, forced, given
+        self.problem = problem
+        self.k = k
+        self.forced = forced
+        self.given = given
         self.gap, self.within = gap, within
         self.scaled = Scaled(problem, given)
         self.nodes = self.moves = 0
@@ -81,7 +84,9 @@ class BestFirst:
         self.listed: dict[tuple[int, ...], SetValue] = {}
         self.candidates: list[tuple[str, SetFit]] = []
         groups = np.unique(given.group)
-        self.best, self.groups, self.ceiling = self.scaled.fit(forced), forced, math.inf
+        self.best = self.scaled.fit(forced)
+        self.groups = forced
+        self.ceiling = math.inf
         if within is not None:
             self.ceiling = self.scaled.values.value(self.best.J).high
         self.room = 2 * self.scaled.value_error(self.best.coef)
@@ -108,10 +113,13 @@ class BestFirst:
 
     def _narrow(self, stage: Stage, state: Any) -> Stage:
         """Return the stage with a smaller box, derived from the relaxation at the root of the tree."""
-        m, free = self.k - int((state == IN).sum()), state == FREE
+        m = self.k - int((state == IN).sum())
+        free = state == FREE
         if stage.is_void or m == 0 or free.sum() <= m:
             return stage
-        w, H, z = np.zeros(len(stage.features)), np.zeros(len(state)), np.zeros(len(state))
+        w = np.zeros(len(stage.features))
+        H = np.zeros(len(state))
+        z = np.zeros(len(state))
         c = w.copy()
         found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
         if self.record is not None:
@@ -128,8 +136,11 @@ class BestFirst:
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value - self.room)
             first = self.forced
-            groups, room = np.append(first, np.setdiff1d(groups, first)), self.scaled.value_error(fit.coef)
-            self.best, self.groups, self.room = fit, groups, 2 * room
+            groups = np.append(first, np.setdiff1d(groups, first))
+            room = self.scaled.value_error(fit.coef)
+            self.best = fit
+            self.groups = groups
+            self.room = 2 * room
             self.moves += 1
             if self.within is not None:
                 self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
@@ -137,7 +148,8 @@ class BestFirst:
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
-        S, fit, hierarchy = self.forced, self.best, self.given.hierarchy
+        S, fit = self.forced, self.best
+        hierarchy = self.given.hierarchy
         for _ in range(self.k - len(S)):
             S = hierarchy.complete(S, np.argsort(-self.scaled.scores(fit, S), kind="stable"), self.k, 1)
             fit = self._try(S)
@@ -168,7 +180,8 @@ class BestFirst:
 
         A value v meets a gap if no set is below v − max(gap·v, _MARGIN·½‖y‖²).
         """
-        value, slack = self.best.value, _SLACK * self.scaled.half
+        value = self.best.value
+        slack = _SLACK * self.scaled.half
         if self.within is not None:  # above the limit, so that sets at the limit are found
             return max(self.ceiling * (1 + self.within) * (1 + 4 * EPS) + slack, TINY)
         if self.record is not None:
@@ -221,13 +234,15 @@ class BestFirst:
         low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
         w: FloatArray = np.zeros(len(stage.features))
-        state, left = state.copy(), _REPEATS
+        state = state.copy()
+        left = _REPEATS
         w[places] = entries
         while True:
             if not self.given.hierarchy.decide(stage.groups, state, self.k):
                 self._finish(node, operations, math.inf)
                 return
-            live, m = state != OUT, self.k - int((state == IN).sum())
+            live = state != OUT
+            m = self.k - int((state == IN).sum())
             free = np.flatnonzero(state == FREE)
             if m == 0 or len(free) <= m:
                 self._leaf(node, stage, state, m, operations)
@@ -237,7 +252,9 @@ class BestFirst:
             if stage.is_void or live.sum() <= _SHRUNK * len(stage.groups):
                 stage, state, w = self._shrink(stage, state, w)
                 free = np.flatnonzero(state == FREE)
-            c, H, z = np.empty_like(w), np.empty(len(state)), np.zeros(len(state))
+            c = np.empty_like(w)
+            H = np.empty(len(state))
+            z = np.zeros(len(state))
             if stage.is_void:
                 break
             found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
@@ -321,11 +338,13 @@ class BestFirst:
         operation: Operation = ("value", *(tuple(J.tolist()) for J in sides))
         best = (self.groups, *self.scaled.at_bounds(self.best)[:2])
         if self.record is not None and not (stable and binds):
-            vector, proved = -1, low
+            vector = -1
+            proved = low
             if not stage.is_void:
                 proved, w = stage.lower_of(fit, live)
                 vector = self.record.vector(stage, w)
-            operation, self.second = ("bound", vector), min(self.second, proved)
+            operation = ("bound", vector)
+            self.second = min(self.second, proved)
         elif not all(map(np.array_equal, map(np.sort, (live, *sides)), map(np.sort, best))):
             self.second = min(self.second, low)
         self._finish(node, [*operations, operation], max(node.bound, low))
@@ -354,7 +373,8 @@ class BestFirst:
         heapq.heappop(following)
         for child in children:
             heapq.heappush(following, child)
-        self.nodes, self.open = self.nodes + 1, following
+        self.nodes = self.nodes + 1
+        self.open = following
 
     def _split(
         self,
@@ -378,7 +398,8 @@ class BestFirst:
         else:
             g = int(free[np.argmax(np.minimum(z[free], 1 - z[free]) + 1e-9 * z[free])])
         places = np.flatnonzero(w)
-        first, second = state.copy(), state
+        first = state.copy()
+        second = state
         first[g], second[g] = IN, OUT
         numbers = 2 * node.number + 1, 2 * node.number + 2
         child = partial(Node, bound=low, stage=stage, places=places, w=w[places], vector=vector)
@@ -393,7 +414,8 @@ class BestFirst:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
         problem, scaled = self.problem, self.scaled
         support = self._order()
-        residuals, coef = [problem.y], np.empty(0)
+        residuals = [problem.y]
+        coef = np.empty(0)
         for t in range(1, len(support) + 1):
             fit = self.scaled.values.solve(support[:t])
             coef = np.ldexp(fit.coef, scaled.units.lift - scaled.units.shift[fit.J])
@@ -430,7 +452,8 @@ class BestFirst:
         The forced features come first. Other features with the coefficient 0 are left out, unless the
         hierarchy makes them necessary.
         """
-        group, used = self.given.group, self.best.J[self.best.coef != 0]
+        group = self.given.group
+        used = self.best.J[self.best.coef != 0]
         first = np.concatenate([np.empty(0, np.intp), *(np.flatnonzero(group == g) for g in self.forced)])
         units = np.unique(group[used])
         needed = np.isin(group, self.given.hierarchy.closure(units)[len(units) :])

@@ -77,10 +77,12 @@ class DepthFirst(ProjectedSearch):
     """
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        d, m = problem.d, k - len(forced)
+        d = problem.d
+        m = k - len(forced)
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
         super().__init__(problem, k, forced)
-        self.data, self.stack = self._project_off(forced), kernels.empty_stack(max(1, m - 1), d)
+        self.data = self._project_off(forced)
+        self.stack = kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.empty_search(m, self.first.value, d)
         free = np.setdiff1d(np.arange(d), forced)
         self.stack.features[0, : len(free)] = free

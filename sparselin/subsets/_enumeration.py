@@ -35,7 +35,9 @@ from sparselin.subsets.dependence import exact_residual, least_residuals, origin
 # The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
 _MARGIN = 1e-10
 # The entries of a panel of products, and the rows and columns of a tile, which fits into the cache.
-_PANEL, _ROWS, _WIDTH = 2 * 10**7, 128, 512
+_PANEL = 2 * 10**7
+_ROWS = 128
+_WIDTH = 512
 # Columns whose error is above this, in units of u, are projected exactly.
 _ROUGH = 1e3
 # With more sets than this that one call reports, the others are left out, and nothing is proved.
@@ -74,7 +76,8 @@ class Enumeration(ProjectedSearch):
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         super().__init__(problem, k, forced)
         m = k - len(forced)
-        self.origin, self.floor = (problem.origin or problem).without_scales(), math.inf
+        self.origin = (problem.origin or problem).without_scales()
+        self.floor = math.inf
         self.data = self._project_off(self.kernel_data(), forced[:0], forced)
         value = min(self.first.value, float(self.data.y @ self.data.y))
         self.best = kernels.empty_search(m, value, 0)
@@ -138,14 +141,18 @@ class Enumeration(ProjectedSearch):
 
     def _project(self, before: tuple[int, ...]) -> _Level:
         """Project the columns that follow the columns `before` off these."""
-        data, features, chosen = self.data, self.free, self.free[list(before)]
+        data, features = self.data, self.free
+        chosen = self.free[list(before)]
         if before:
             copies = data._replace(X=data.X.copy(), y=data.y.copy(), own=data.own.copy())
             data = self._project_off(copies, self.forced, chosen)
             features = features[before[-1] + 1 :]
-        square, unit, own = float(data.y @ data.y), data.exact.unit, data.own
+        square = float(data.y @ data.y)
+        unit = data.exact.unit
+        own = data.own
         length = math.sqrt(square) or 1.0
-        Z, y = np.vstack([np.zeros(len(data.y)), data.X[features]]), data.y / length
+        Z = np.vstack([np.zeros(len(data.y)), data.X[features]])
+        y = data.y / length
         w = unit.u * (np.append(0, own[features]) + unit.root + (own[-1] / length + unit.root) / 3)
         return _Level(before=chosen, features=np.append(-1, features), Z=Z, y=y, c=Z @ y, w=w, square=square)
 
@@ -163,7 +170,8 @@ class Enumeration(ProjectedSearch):
             for j in np.flatnonzero(lost):
                 e = self._direction(np.append(fixed, J[: t + 1]), int(j))
                 if e is not None:
-                    data.X[j], data.own[j] = e, e.any()
+                    data.X[j] = e
+                    data.own[j] = e.any()
                 elif data.own[j] == 0:
                     self.floor = 0.0
         return data
@@ -175,11 +183,13 @@ class Enumeration(ProjectedSearch):
     def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
         """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
         rows = level.Z[j : j + _ROWS if j else 1]
-        need, count = self._goal(level), len(level.Z)
+        need = self._goal(level)
+        count = len(level.Z)
         found: dict[int, IndexArray] = {}
 
         def compare(start: int, stop: int) -> None:
-            T, out = rows @ level.Z[j + start : j + stop].T, np.empty((_WIDTH, 3), np.intp)
+            T = rows @ level.Z[j + start : j + stop].T
+            out = np.empty((_WIDTH, 3), np.intp)
             arguments = T, panel, level.c, level.w, (i, j, j + start), need
             size = triples(*arguments, out)
             if size > _FLOOD:
@@ -196,16 +206,20 @@ class Enumeration(ProjectedSearch):
 
     def _compare_pairs(self, level: _Level, panel: FloatArray, i: int) -> None:
         """Compare the sets with a nearly dependent pair (a, b), where a is in the panel and a < b."""
-        near, given, w = 2 * NEAR * BOUND, np.append(self.forced, level.before), level.w
+        near = 2 * NEAR * BOUND
+        given = np.append(self.forced, level.before)
+        w = level.w
         for a, g in enumerate(panel, i):
             close = 1 - g**2 <= near * (w[a] + w)
             for b in a + 1 + np.flatnonzero(close[a + 1 :]):
-                e, error = self._direction(np.append(given, level.features[a]), level.features[b]), w[a]
+                e = self._direction(np.append(given, level.features[a]), level.features[b])
+                error = w[a]
                 if e is None:  # the data are rounded
                     e = level.Z[b] - g[b] * level.Z[a]
                     e -= (e @ level.Z[a]) * level.Z[a]
                     length = float(np.linalg.norm(e)) or TINY
-                    e, error = e / length, error + 2 * (w[a] + w[b]) / length
+                    e = e / length
+                    error = error + 2 * (w[a] + w[b]) / length
                 if error > 1:
                     self.floor = 0.0
                 elif e.any():
@@ -233,7 +247,8 @@ class Enumeration(ProjectedSearch):
         places = np.column_stack([np.tile(fixed, (len(sets), 1)), places.reshape(sets.shape)])
         exponents = np.frexp(np.linalg.norm(data, axis=0))[1]
         unit = np.ldexp(data, -exponents)  # without rounding
-        columns, scale = np.moveaxis(unit[:, places], 1, 0), np.ldexp(self.problem.y_norm, -exponents[-1])
+        columns = np.moveaxis(unit[:, places], 1, 0)
+        scale = np.ldexp(self.problem.y_norm, -exponents[-1])
         least = least_residuals(columns[:, :, :-1], columns[:, :, -1], unit[:, -1]) / scale**2
         for J in places[least <= self.best.value[0] + _MARGIN]:
             r = exact_residual(data[:, J], data[:, -1])
@@ -255,6 +270,9 @@ def _third(level: _Level, w: float, g: FloatArray, c: float, e: FloatArray, need
     w, g, c : w_a, the products of a with all columns, and its product with y. The test is that of `triples`,
     where L = 1 for e.
     """
-    rho, c_e, N, a = level.Z @ e, e @ level.y, need - c * c, level.c - c * g
+    rho = level.Z @ e
+    c_e = e @ level.y
+    N = need - c * c
+    a = level.c - c * g
     f = (N * rho - 2 * c_e * a) * rho + (c_e**2 - N) * (1 - g**2) + a**2
     return np.flatnonzero(f > -BOUND * (2 * w + level.w))

@@ -70,7 +70,8 @@ class Hierarchy(NamedTuple):
             return True
         whole = np.full(self.needs.shape[0], OUT, np.int8)
         whole[groups] = state
-        inside, out = self.needs.T @ (whole == IN) > 0, self.needs @ (whole == OUT) > 0
+        inside = self.needs.T @ (whole == IN) > 0
+        out = self.needs @ (whole == OUT) > 0
         room = k - inside.sum()
         whole[out | ((whole == FREE) & (self.needs @ ~inside > room))] = OUT
         whole[inside] = IN
@@ -95,8 +96,10 @@ def check_hierarchy(given: Problem, hierarchy: Any, group: IndexArray) -> Hierar
         return Hierarchy()
     from scipy.sparse import csr_array  # imported here, because it takes 100 ms
 
-    needs, known = csr_array((np.ones(len(rows), np.intp), (rows, columns))), -1
+    needs = csr_array((np.ones(len(rows), np.intp), (rows, columns)))
+    known = -1
     while needs.nnz > known:
-        known, needs = needs.nnz, (needs @ needs > 0).astype(np.intp)
+        known = needs.nnz
+        needs = (needs @ needs > 0).astype(np.intp)
     pairs = tuple((a, b) for a, b in np.transpose(needs.nonzero()).tolist() if a != b)
     return Hierarchy(needs, pairs)

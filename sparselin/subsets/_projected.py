@@ -46,10 +46,13 @@ class ProjectedSearch:
     best: kernels.SubsetSearch
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        self.problem, self.k, self.forced = problem, k, forced
+        self.problem = problem
+        self.k = k
+        self.forced = forced
         self.unit = UnitData.by_length(problem, np.arange(problem.d))
         X, y = self.unit.X, self.unit.y
-        self.first, self.candidates = Incumbent(forced, squared_residual(X[:, forced], y)), []
+        self.first = Incumbent(forced, squared_residual(X[:, forced], y))
+        self.candidates = []
         for name, found in first_sets(X, y, k, forced) if problem.y_norm > 0 else ():
             self.candidates.append((name, 1 - found.value))
             if found.value < self.first.value - kernels.SLACK:
@@ -101,7 +104,8 @@ class ProjectedSearch:
     def result(self, status: Status) -> SearchResult:
         """Recompute the residual of the best subset, decide the status, and return the result."""
         problem, k = self.problem, self.k
-        scale, value = problem.y_norm**2, float(self.best.value[0])
+        scale = problem.y_norm**2
+        value = float(self.best.value[0])
         path = _in_order(problem, k, self.support, len(self.forced))
         least, error = kernels.remainder(self.data, self.support[len(self.forced) :])
         limit = (value + max(_APART, error)) * scale
@@ -113,7 +117,8 @@ class ProjectedSearch:
             status = path.status
         fewer = len(path.support) < k and status is Status.COMPLETED
         if square > limit or (optimal and (self.undecided or fewer or max(self.margin, error) > _LOST)):
-            status, optimal = Status.BEYOND_PRECISION, False
+            status = Status.BEYOND_PRECISION
+            optimal = False
         lower = max(0.0, min(square, scale * self.lower, scale * (least - error)))
         return SearchResult(
             support=path.support,

@@ -95,7 +95,9 @@ from sparselin.subsets.unit_data import BinaryUnits
 
 # The steps of the power method for the largest t in D, the shares of it that are tried, and the share that D
 # loses so that a certificate can prove it with rounded columns.
-_POWERS, _SHARES, _SAFE = 20, (0.98, 0.9, 0.7, 0.3), 1e-3
+_POWERS = 20
+_SHARES = (0.98, 0.9, 0.7, 0.3)
+_SAFE = 1e-3
 # A certificate proves G − D ⪰ 0 from rounded columns if D loses this much, times F, in addition.
 _PROOF = 1e-9
 # With a larger condition number of G_JJ, the exact solution on J may differ too much from that in floats.
@@ -155,7 +157,8 @@ class Scaled:
     """
 
     def __init__(self, problem: Problem, given: Restrictions) -> None:
-        d, self.strict = problem.d, True
+        d = problem.d
+        self.strict = True
         self.units = units = BinaryUnits(problem, given.ridge)
         X: Any = units.columns(np.arange(d))
         self.n, self.half = problem.n, units.half
@@ -164,7 +167,8 @@ class Scaled:
         self.low, self.high = (np.ldexp(v, units.shift - units.lift) for v in (given.low, given.high))
         self.inner = np.stack([self.low, self.high])
         self.values = SetValues(units, self.ridge, self.low, self.high)
-        self.group, self.b = given.group, X.T @ units.y
+        self.group = given.group
+        self.b = X.T @ units.y
         eps = max(problem.errors.double_eps, problem.errors.gram_eps)
         self.error = problem.n * EPS / 2 + 2 * SAFETY * eps
         self.G, self.rows = np.empty((0, 0)), np.empty((0, 0))
@@ -224,7 +228,10 @@ class Scaled:
         take their place otherwise.
         """
         lapack = scipy_linalg().lapack  # imported here, because it takes 100 ms
-        G, b, low, high = self.gram(J), self.b[J], self.low[J], self.high[J]
+        G = self.gram(J)
+        b = self.b[J]
+        low = self.low[J]
+        high = self.high[J]
         if not len(J):
             return set_fit(self.half, J, b, low, high)
         factor, failed = lapack.dpotrf(G, lower=0, clean=1)
@@ -250,9 +257,12 @@ class Scaled:
         exact minimiser, too, keeps them within their bounds. The second one says whether the derivative of
         the objective at each bound certainly has the sign that holds the coefficient there.
         """
-        J, w, low, high = fit.J, fit.coef, self.low[fit.J], self.high[fit.J]
+        J, w = fit.J, fit.coef
+        low = self.low[fit.J]
+        high = self.high[fit.J]
         G, error = self.gram(J), self.value_error(w)
-        slope, reach = G @ w - self.b[J], math.sqrt(error) / max(1, len(J))
+        slope = G @ w - self.b[J]
+        reach = math.sqrt(error) / max(1, len(J))
         at_low = (w - low <= reach) & (w - low <= high - w)
         at_high = (high - w <= reach) & ~at_low
         binds = (low == high) | np.where(at_low, slope > error, slope < -error)
@@ -264,7 +274,8 @@ class Scaled:
     def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
         """Return a diagonal D ≥ 0 for which G_JJ − D is positive semidefinite, where G_JJ = `gram(J)`."""
         lapack = scipy_linalg().lapack
-        F, ridge = len(J), self.ridge[J]
+        F = len(J)
+        ridge = self.ridge[J]
         lost = F * self.error + (F + 1) * F * EPS
         if F == 0 or self.n < F:
             return ridge
@@ -274,7 +285,8 @@ class Scaled:
         inverse = lapack.dtrtri(factor, lower=1)[0]
         h = 1 / np.einsum("ij,ij->j", inverse, inverse)
         largest = 1.0 / _largest_eigenvalue(inverse * np.sqrt(h))
-        diagonal, least = np.diag_indices(F), G.diagonal().copy()
+        diagonal = np.diag_indices(F)
+        least = G.diagonal().copy()
         for share in _SHARES:
             G[diagonal] = least - share * largest * h
             failed = lapack.dpotrf(G.T, lower=1, clean=0)[1]
@@ -310,7 +322,10 @@ class Stage:
     def __init__(self, scaled: Scaled, groups: IndexArray) -> None:
         member = np.flatnonzero(np.isin(scaled.group, groups) & (scaled.diagonal > 0))
         J = member[np.argsort(scaled.group[member], kind="stable")]
-        self.scaled, self.features, self.groups, self.number = scaled, J, np.asarray(groups, np.intp), -1
+        self.scaled = scaled
+        self.features = J
+        self.groups = np.asarray(groups, np.intp)
+        self.number = -1
         first = np.searchsorted(scaled.group[J], np.append(groups, len(scaled.group) + 1)).astype(np.intp)
         whole = len(scaled.G) or len(J) <= _LARGER * scaled.n
         G: Any = scaled.gram(J) if whole else np.empty((0, 0))
@@ -346,7 +361,8 @@ class Stage:
         unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
         w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
         inside = np.isin(self.groups, groups)
-        w, state = w[self.features], np.where(inside, kernels.IN, kernels.OUT).astype(np.int8)
+        w = w[self.features]
+        state = np.where(inside, kernels.IN, kernels.OUT).astype(np.int8)
         H, c = np.empty(len(state)), np.empty(len(w))
         return float(kernels.bound(self.data, state, 0, w, c, H)[0]), w
 
@@ -359,7 +375,8 @@ class Stage:
             vector w, with its c = b − Mw and the heights H.
         """
         data, scaled = self.data, self.scaled
-        D, error = np.maximum(data.D, TINY), scaled.value_error(w[w != 0]) / 2
+        D = np.maximum(data.D, TINY)
+        error = scaled.value_error(w[w != 0]) / 2
         group = np.repeat(np.arange(len(H)), np.diff(data.first))
         with np.errstate(over="ignore", invalid="ignore"):  # without a finite reach the box stays
             slopes = c - error, c + error

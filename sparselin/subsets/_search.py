@@ -23,7 +23,9 @@ from sparselin.validation import check_count, check_level
 
 # Seconds of search between two looks at the clock and two calls of the callback, and between two lines on the
 # terminal, the first of which comes later.
-_INTERVAL, _LINE, _FIRST = 0.05, 0.5, 2.0
+_INTERVAL = 0.05
+_LINE = 0.5
+_FIRST = 2.0
 
 
 class SearchState(NamedTuple):
@@ -103,7 +105,8 @@ def run(search: AnySearch, watch: Watch, is_full: Callable[[], bool] = lambda: F
 
     is_full : a further condition that stops the search.
     """
-    step, stop = search.step, search.nodes + watch.nodes
+    step = search.step
+    stop = search.nodes + watch.nodes
     try:
         while True:
             began = time.monotonic()
@@ -134,8 +137,10 @@ class Watch:
         self.seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit") / searches
         self.nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
         self.callback: Callable[[SearchState], object] | None = callback
-        self.began, self.looked = time.monotonic(), -math.inf
-        self.line, self.shown = self.began + _FIRST, sys.stderr is not None and sys.stderr.isatty()
+        self.began = time.monotonic()
+        self.looked = -math.inf
+        self.line = self.began + _FIRST
+        self.shown = sys.stderr is not None and sys.stderr.isatty()
 
     @property
     def spent(self) -> float:

@@ -77,8 +77,11 @@ class SetValues:
     """
 
     def __init__(self, units: BinaryUnits, ridge: FloatArray, low: FloatArray, high: FloatArray) -> None:
-        self.units, self.problem = units, units.problem
-        self.ridge, self.low, self.high = ridge, low, high
+        self.units = units
+        self.problem = units.problem
+        self.ridge = ridge
+        self.low = low
+        self.high = high
         self.unit = error_unit(self.problem)
 
     def _data(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +96,9 @@ class SetValues:
         A, y = self._data(J)
         R = triangle(np.column_stack([A, y]))
         A, y = R[:, :-1], R[:, -1]
-        w, low, high = _least_squares(A, y), self.low[J], self.high[J]
+        w = _least_squares(A, y)
+        low = self.low[J]
+        high = self.high[J]
         if boxed and ((w < low).any() or (w > high).any()):
             w = solve_in_box(A, y, low, high)
         r = y - A @ w
@@ -129,11 +134,14 @@ class SetValues:
 
         None means that rounding leaves open whether the columns are dependent.
         """
-        J, w, u, root = fit.J, fit.coef, self.unit.u, self.unit.root
+        J, w = fit.J, fit.coef
+        u, root = self.unit.u, self.unit.root
         at_low, at_high = np.isin(J, fit.at_low), np.isin(J, fit.at_high)
-        fixed, held = self.low[J] == self.high[J], at_low | at_high
+        fixed = self.low[J] == self.high[J]
+        held = at_low | at_high
         while True:
-            rest, F = y - A[:, held] @ w[held], np.flatnonzero(~held)
+            rest = y - A[:, held] @ w[held]
+            F = np.flatnonzero(~held)
             found = self._remainder(J[F], A[:, F], rest, _size(A[:, held], y, w[held]), ridged)
             if found is None:
                 return None
@@ -206,7 +214,8 @@ def solve_in_box(A: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray
     w = _least_squares(A, b)
     free = (low < w) & (w < high)
     w = np.clip(w, low, high)
-    best, value = w, math.inf
+    best = w
+    value = math.inf
     refused = low == high
     last = -1
     while True:
@@ -214,9 +223,12 @@ def solve_in_box(A: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray
         r = b - A @ w
         slope = A.T @ r
         if (square := float(r @ r)) < value:
-            best, value, refused = w, square, low == high
+            best = w
+            value = square
+            refused = low == high
         else:
-            w, refused[last] = best, True
+            w = best
+            refused[last] = True
             free = (low < w) & (w < high)
             slope = A.T @ (b - A @ w)
         inward = np.where(w <= low, slope, -slope)
@@ -240,11 +252,13 @@ def _fit_free(
         below, above = free & (z < low), free & (z > high)
         if not (below | above).any():
             return z
-        ends, step = np.where(below, low, high), z - w
+        ends = np.where(below, low, high)
+        step = z - w
         share = np.full(len(w), math.inf)
         outside = below | above
         share[outside] = (ends[outside] - w[outside]) / step[outside]
         first = int(np.argmin(share))
         w = np.clip(w + np.clip(share[first], 0, 1) * step, low, high)
-        w[first], free[first] = ends[first], False
+        w[first] = ends[first]
+        free[first] = False
     return w

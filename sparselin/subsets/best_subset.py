@@ -293,7 +293,8 @@ def _check_budget(
 
 def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> AnySearch:
     """Begin the search that suits the problem."""
-    left, free = k - len(forced), given.n_features - len(forced)
+    left = k - len(forced)
+    free = given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
         many = given.kind != "gram" and given.n <= given.n_features and (left <= 3 or free > _MANY)

@@ -15,7 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets.certificate_form import SubsetFields, unit_count
 from sparselin.subsets.objective import Dyadic, ExactObjective, dyadic
 
-_FREE, _IN, _OUT = 0, 1, 2
+_FREE, _IN, _OUT = range(3)
 Term: TypeAlias = tuple[int, int, int, Fraction | None]
 
 
@@ -27,7 +27,8 @@ class SubsetProof:
 
     def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, w: FloatArray) -> None:
         self.given = given = certificate
-        d, scale = X.shape[1], certificate.scale
+        d = X.shape[1]
+        scale = certificate.scale
         self.objective = ExactObjective(X, y, w, intercept=given.intercept, ridge=given.ridge, scale=scale)
         self.labels = np.arange(d) if given.groups is None else given.groups
         self.members = [np.flatnonzero(self.labels == unit).tolist() for unit in range(unit_count(given))]
@@ -39,7 +40,8 @@ class SubsetProof:
         ]
         self.inner = self.box
         self.value: Fraction | None = None
-        self.target, self.leaves = Fraction(0), 0
+        self.target = Fraction(0)
+        self.leaves = 0
         self.stage = functools.lru_cache(64)(self._read_stage)
         self.heights = functools.lru_cache(64)(self._compute_heights)
 
@@ -224,7 +226,8 @@ class SubsetProof:
         Returns a tuple (j, c_j, D_j, H_j) for each feature of the stage, the number ½yᵀWy − ½wᵀMw, and the
         factors that turn the integers c_j and D_j into the true numbers. H_j is None if it is infinite.
         """
-        vector, objective = self.given.vectors[v], self.objective
+        vector = self.given.vectors[v]
+        objective = self.objective
         D, moved, J, _ = self.stage(vector.stage)
         entries = np.zeros(len(self.labels), object)
         entries[vector.features] = vector.entries.astype(object)
@@ -236,7 +239,8 @@ class SubsetProof:
         difference = Dyadic(objective.b.integers[J], objective.b.power) + Dyadic(-slope.integers, slope.power)
         form = Dyadic(difference.integers * entries[J], difference.power + w.power).sum() / objective.mass
         power = 2 * slope.power - 1 - D.power
-        up, down = max(power, 0), objective.mass**2 << max(-power, 0)
+        up = max(power, 0)
+        down = objective.mass**2 << max(-power, 0)
         to_slope = Fraction(2) ** slope.power / objective.mass
         to_D = Fraction(2) ** D.power
         terms: list[Term] = []
@@ -261,14 +265,17 @@ class SubsetProof:
         heights = [Fraction(0)] * len(self.members)
         for j, _, _, height in terms:
             heights[self.labels[j]] += height or 0
-        room, forced = self.given.k - len(self.given.forced), set(self.given.forced)
+        room = self.given.k - len(self.given.forced)
+        forced = set(self.given.forced)
         order = sorted(set(range(len(heights))) - forced, key=heights.__getitem__, reverse=True)[:room]
         least = heights[order[-1]] if len(order) == room > 0 else Fraction(0)
         spare = (self.value or 0) - base + sum(heights[unit] for unit in (*forced, *order))
         low, high = ([*side] for side in self.box)
         for j, a, curvature, height in terms:
             if curvature > 0:
-                unit, c, D = self.labels[j], a * to_slope, curvature * to_D
+                unit = self.labels[j]
+                c = a * to_slope
+                D = curvature * to_D
                 more = Fraction(0) if unit in forced else min(heights[unit] - least, Fraction(0))
                 rest = spare + more - (height or 0) + c * c / (2 * D)
                 reach = _root_above(2 * max(rest, Fraction(0)) / D)

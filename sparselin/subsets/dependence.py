@@ -36,7 +36,8 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     multiples would differ.
     """
     unit = error_unit(problem)
-    given, origin = problem.origin is not None, problem.origin or problem
+    given = problem.origin is not None
+    origin = problem.origin or problem
     X = origin.without_scales().exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:
         return DependenceTest(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
@@ -48,7 +49,9 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))[len(J) :]
     volumes = np.log2(np.where(lengths > 0, lengths, 1)) + (top - least)[len(J) :]
     fixed = float(volumes[lengths > 0].sum())
-    whole, exponents, top = whole[:, : len(J)], exponents[:, : len(J)], top[: len(J)]
+    whole = whole[:, : len(J)]
+    exponents = exponents[:, : len(J)]
+    top = top[: len(J)]
     norms = problem.column_norms[J].astype(np.float64)
     if origin.design.scale is not None:
         norms /= origin.design.scale[J]

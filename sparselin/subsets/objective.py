@@ -71,7 +71,9 @@ class ExactObjective:
         self._data = X, weights, scale.tolist()
         self._columns = IntegerColumns(X)
         self._powers = np.array((self._columns.exponents - scale).tolist(), object)
-        self._y, self._weights, self._intercept = dyadic(y), dyadic(weights), intercept
+        self._y = dyadic(y)
+        self._weights = dyadic(weights)
+        self._intercept = intercept
         self.ridge = [Fraction(ridge) / Fraction(4) ** s for s in scale.tolist()]
         self.mass = sum(self._weights.integers.tolist()) if intercept else 1
         self._sums = self._columns.correlate(self._weights.integers)
@@ -145,13 +147,16 @@ class ExactObjective:
         free (Bland's rule, by which no set of free features comes twice without a decrease). There is none at
         the least objective, by the conditions of Karush, Kuhn and Tucker.
         """
-        zero, fixed = Fraction(0), set(start)
+        zero = Fraction(0)
+        fixed = set(start)
         beta = self.minimum(features, start)[0]
         if not all(_is_inside(beta[j], box[j]) for j in features):
-            beta, fixed = dict.fromkeys(features, zero), {j for j in features if zero in box[j]}
+            beta = dict.fromkeys(features, zero)
+            fixed = {j for j in features if zero in box[j]}
         while True:
             aim, value, slopes = self.minimum(features, {j: beta[j] for j in fixed})
-            share, met = Fraction(1), -1
+            share = Fraction(1)
+            met = -1
             for j in sorted(features):
                 if not _is_inside(aim[j], box[j]):
                     end = box[j][int(aim[j] > beta[j])]

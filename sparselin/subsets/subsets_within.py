@@ -98,7 +98,8 @@ def subsets_within(
     ([[0, 2], [0, 1]], [0], True)
     """
     given = as_problem(X, y, **data)
-    eps, max_sets = check_level(eps, "eps"), check_count(max_sets, "max_sets", 1)
+    eps = check_level(eps, "eps")
+    max_sets = check_count(max_sets, "max_sets", 1)
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
     pairs = restrictions.hierarchy.pairs
     if len(set(map(frozenset, pairs))) < len(pairs):
@@ -131,7 +132,9 @@ class _ExactValues:
     """
 
     def __init__(self, search: BestFirst, plain: Problem | None, weight: ArrayLike | None) -> None:
-        self.search, self.plain, self.weight = search, plain, weight
+        self.search = search
+        self.plain = plain
+        self.weight = weight
 
     @functools.cached_property
     def objective(self) -> ExactObjective | None:
@@ -152,7 +155,8 @@ class _ExactValues:
 
     def value(self, groups: tuple[int, ...]) -> Fraction:
         """Return the value of a set in the units of the search, exactly."""
-        search, scaled = self.search, self.search.scaled
+        search = self.search
+        scaled = self.search.scaled
         assert self.objective is not None
         fit = scaled.values.solve(scaled.features(np.array(groups, np.intp)))
         box: dict[int, Any] = {}
@@ -177,7 +181,8 @@ def _result(
     other interval begins below b, so that the set is the best. All other sets are decided in exact
     arithmetic, or are listed. Intervals that are too wide are replaced by exact values first.
     """
-    scaled, factor = search.scaled, 1 + Fraction(search.within or 0)
+    scaled = search.scaled
+    factor = 1 + Fraction(search.within or 0)
     sets: dict[tuple[int, ...], Any] = dict(search.within_limit())
     wide = [S for S, value in sets.items() if value.high - value.low > _NEAR * scaled.half]
     late = _settle(sets, wide, exact, watch)
