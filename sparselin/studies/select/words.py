@@ -341,10 +341,10 @@ def table(job: Job) -> Listing:
         lines.append(Line(row.step, row.feature, row.coefficient, row))
         lines += [Line(None, name, value, None) for name, value in row.parts]
 
-    def shown(heading: str, text: Callable[[Row], str]) -> Field:
+    def rounded_field(heading: str, text: Callable[[Row], str]) -> Field:
         return Field(heading, heading, None, lambda line: line.row, lambda row: text(row) if row else "")
 
-    def stored(heading: str, name: str) -> Field:
+    def exact_field(heading: str, name: str) -> Field:
         return csv_field(heading, lambda line: _entry(getattr(line.row, name, "")))
 
     def lam(row: Row) -> str:
@@ -359,17 +359,20 @@ def table(job: Job) -> Listing:
         csv_field("coefficient", lambda line: _entry(line.coefficient)),
     ]
     if job.lasso is not None:
-        fields += [shown("LASSO coef.", lambda row: number(row.shrunken)), shown("λ at entry", lam)]
-        fields.append(stored("lasso", "shrunken"))
+        fields += [
+            rounded_field("LASSO coef.", lambda row: number(row.shrunken)),
+            rounded_field("λ at entry", lam),
+        ]
+        fields.append(exact_field("lasso", "shrunken"))
     elif job.best is None:
-        fields += [shown("λ*", lam), shown("margin", _margin)]
+        fields += [rounded_field("λ*", lam), rounded_field("margin", _margin)]
     share = "R²" if job.source.loss == "squared" else "D²"
     fields += [
-        shown(share, lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}"),
-        stored("lam", "lam"),
-        stored("margin", "margin"),
+        rounded_field(share, lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}"),
+        exact_field("lam", "lam"),
+        exact_field("margin", "margin"),
         csv_field("ties", lambda line: "; ".join(line.row.ties) if line.row else ""),
-        stored("r2", "r2"),
+        exact_field("r2", "r2"),
     ]
     return Listing(fields, lines)
 
