@@ -101,7 +101,7 @@ class Regression(NamedTuple):
 
     def fit(self) -> Fit:
         """Return the properties of a fit for a result."""
-        found = self.problem.design.fit(self.problem.names)
+        found = self.problem.design.fit()
         loss = self.terms.loss.name
         labels = self.classes
         return dataclasses.replace(found, loss=loss, standardized=self.standardized, classes=labels)

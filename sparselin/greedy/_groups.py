@@ -227,5 +227,5 @@ def group_path(state: UnitState[GroupLeastSquares, GroupPath], status: Status) -
         unfitted=state.unfitted,
         recession=state.recession,
         status=status,
-        fit=data.design.fit(data.names),
+        fit=data.design.fit(),
     )

@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 
 from sparselin.greedy._double import Double
-from sparselin.greedy._lengths import Lengths as Lengths  # `greedy.swaps` imports it from here
 from sparselin.greedy._outcomes import AddedPicks, Outcome, Undecided
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
@@ -207,5 +206,5 @@ class Selection:
             weights=tuple(pick.weights[: problem.n_features] for pick in picks if pick.weights is not None),
             residual_norm=np.array(self.trail.norms[ones:], dtype),
             status=status,
-            fit=problem.design.fit(problem.names, self.fit.positive, self.by_length),
+            fit=problem.design.fit(self.fit.positive, self.by_length),
         )

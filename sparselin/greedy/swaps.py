@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._selection import Lengths
+from sparselin.greedy._lengths import Lengths
 from sparselin.greedy.incumbents import exchange
 from sparselin.greedy.ols import ols, subset_fields
 from sparselin.linalg.thin_qr import ThinQR

@@ -138,7 +138,7 @@ def _path(problem: Problem, S: IndexArray, saddles: list[Saddle], restart: bool,
     events = saddles[1:]
     error = np.array([saddle.s_error[used].max(initial=0) + problem.unit for saddle in events])
     tau = np.array([saddle.tau for saddle in events])
-    fit = problem.design.fit(problem.names)
+    fit = problem.design.fit()
     s = np.array([saddle.s[:m] for saddle in events]).reshape(-1, m).astype(dtype)
     forced = S[problem.d - m :]
     fits = (coef[:, used].astype(dtype), intercept.astype(dtype), norms.astype(dtype), r2.astype(dtype))

@@ -131,7 +131,7 @@ def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBloc
     fits = (path, intercept, r2.astype(problem.dtype, copy=False), (*active[:-1], last))
     # without the column of ones
     free = S[problem.d - m :]
-    fit = design.fit(problem.names, positive)
+    fit = design.fit(positive)
     return LassoPath(knots, features, *fits, free, end, fit)
 
 

@@ -123,7 +123,7 @@ def knockoffs(
     levels = np.unique(np.abs(W[W != 0])).tolist()
     counts = [(t, np.count_nonzero(t <= -W), np.count_nonzero(t <= W)) for t in levels]
     least_W = next((t for t, below, above in counts if 1 + below <= q * above), math.inf)
-    return Knockoffs(np.flatnonzero(least_W <= W), W, least_W, q, path.status, given.design.fit(given.names))
+    return Knockoffs(np.flatnonzero(least_W <= W), W, least_W, q, path.status, given.design.fit())
 
 
 def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:

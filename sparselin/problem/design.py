@@ -68,11 +68,11 @@ class DesignColumns:
         """True if the columns are those of X: there is no intercept, and they are not standardized."""
         return self.ones is None and self.scale is None
 
-    def fit(self, names: Names, positive: bool = False, by_length: bool = False) -> Fit:
+    def fit(self, positive: bool = False, by_length: bool = False) -> Fit:
         """Return the `Fit` of these columns: the properties of the columns that a result stores."""
         return Fit(
             n_features=self.X.shape[1],
-            names=names,
+            names=self.names,
             with_intercept=self.ones is not None,
             standardized=self.scale is not None,
             positive=positive,

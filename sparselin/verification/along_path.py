@@ -254,7 +254,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     k = check_count(k, "k", 1, problem.d)
     response = problem.double_y
     path, supports, steps = verify_design(data, response, k, seed=rng, audit=bool(audit))
-    named = dataclasses.replace(path, fit=problem.design.fit(problem.names))
+    named = dataclasses.replace(path, fit=problem.design.fit())
     return summary(named, supports, steps, bool(audit))
 
 

@@ -190,7 +190,7 @@ def _verify_file(
         reach=saved.reach,
         max_iter=settings.iterations,
     )
-    selection = dataclasses.replace(selection, fit=problem.design.fit(problem.names))
+    selection = dataclasses.replace(selection, fit=problem.design.fit())
     check = check_of(selection, supports, records, saved.audit)
     console.print(str(check), soft_wrap=True, highlight=False, markup=False)
     return 1 if check.verdict == Agreement.VIOLATES else 0
