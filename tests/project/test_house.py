@@ -117,10 +117,10 @@ LINES_ABOUT_NETWORKS = {
     "sparselin/estimators/__init__.pyi",
     "conftest.py",
     "docs/_ext/docstrings.py",
-    "tests/test_extras.py",
-    "tests/test_house.py",
-    "tests/test_prose.py",
-    "tests/test_site.py",
+    "tests/project/test_extras.py",
+    "tests/project/test_house.py",
+    "tests/project/test_prose.py",
+    "tests/pages/test_site.py",
     "proofs_checks/test_networks_sentences.py",
 }
 ALL_ABOUT_NETWORKS = (
