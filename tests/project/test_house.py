@@ -116,7 +116,6 @@ LINES_ABOUT_NETWORKS = {
     "sparselin/estimators/__init__.py",
     "sparselin/estimators/__init__.pyi",
     "conftest.py",
-    "docs/_ext/docstrings.py",
     "tests/project/test_extras.py",
     "tests/project/test_house.py",
     "tests/project/test_prose.py",
