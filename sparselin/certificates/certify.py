@@ -22,6 +22,7 @@ from sparselin.certificates.flow import certify_flow
 from sparselin.certificates.form import CLAIMS, Verification
 from sparselin.certificates.step import Indices, StepCertificate, Steps, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.paths import check_path
 from sparselin.results import FloatArray, FlowPath, SelectionPath
 from sparselin.validation import check_choice
 
@@ -337,12 +338,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
             "Compute it with standardize=False, on columns that you scaled"
         )
     problem = as_problem(X, y, intercept=path.with_intercept and not isinstance(X, Problem))
-    if path.n_features != problem.n_features:
-        raise ValueError(
-            f"path must be on the {problem.n_features} features of X; it is on {path.n_features}"
-        )
-    if path.with_intercept != (problem.design.ones is not None):
-        raise ValueError("path and Problem must both have an intercept, or neither")
+    check_path(problem, path)
     if isinstance(path, FlowPath):
         return problem, tuple(problem.with_ones(path.forced).tolist()), 0
     forced = np.isnan(path.lam_star)

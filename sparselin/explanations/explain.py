@@ -12,6 +12,7 @@ from sparselin.explanations.lasso import explain_on_path
 from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.paths import check_path
 from sparselin.results import Explanation, FlowPath, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
 
 
@@ -106,13 +107,7 @@ def explain(
         options = path.with_intercept, path.standardized
     intercept, standardize = (False, False) if isinstance(X, Problem) else options
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
-    kinds = problem.n_features, problem.design.ones is not None, problem.design.scale is not None
-    expected = path.n_features, *(kinds[1:] if isinstance(path, SubsetResult) else options)
-    names = "number of features", "intercept", "standardization"
-    for name, ours, theirs in zip(names, kinds, expected, strict=True):
-        if ours != theirs:
-            why = f"its {name} is {theirs}, that of the data is {ours}"
-            raise ValueError(f"path does not belong to X and y: {why}")
+    check_path(problem, path)
     j = int(problem.indices([feature], "feature", path.names)[0])
     if isinstance(path, SubsetResult):
         return explain_in_subset(problem, path, j)

@@ -13,6 +13,7 @@ from sparselin.greedy._losses import LOSSES, check_responses
 from sparselin.greedy.generalized import generalized_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
+from sparselin.problem.paths import other_data
 from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
 
 
@@ -23,7 +24,7 @@ def responses(path: GeneralizedPath, y: Any) -> Any:
     labels = np.asarray(y)
     others = labels[~np.isin(labels, path.classes)].tolist()
     if others:
-        raise words.other_data_error(f"its labels are {path.classes}, y also has {others[0]!r}")
+        raise other_data(f"its labels are {path.classes}, y also has {others[0]!r}")
     return (labels == path.classes[1]).astype(np.float64)
 
 
@@ -133,7 +134,7 @@ def _scores(
         used = S[:s][beta != 0]
         theirs = float(path.deviance[s])
         if not abs(deviance - theirs) <= 2 * slack or (np.abs(c[s, used]) > errors[s, used]).any():
-            raise words.other_data_error(
+            raise other_data(
                 f"after {s} features its deviance is {theirs:.6g}, that of the data is {deviance:.6g}"
             )
     return c, errors

@@ -10,6 +10,7 @@ from sparselin.explanations.standing import Course, Entry, Standing, explanation
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.memory import blocks
+from sparselin.problem.paths import other_data
 from sparselin.results import Explanation, FloatArray, FlowPath, IndexArray, LassoPath
 from sparselin.results.display import join_words
 
@@ -105,7 +106,7 @@ def _correlations(
         theirs = float(path.r2[i])
         ours = 1 - float(squares[i]) / square
         both = f"its R² is {theirs:.6g}, that of the data is {ours:.6g}"
-        raise words.other_data_error(f"at {symbol} = {float(values[i]):.6g} {both}")
+        raise other_data(f"at {symbol} = {float(values[i]):.6g} {both}")
     return c, unit * float(problem.column_norms[j]) * sizes
 
 

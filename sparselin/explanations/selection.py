@@ -11,6 +11,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
+from sparselin.problem.paths import other_data
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
 from sparselin.results.display import join_words, plural
 
@@ -105,7 +106,7 @@ def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[
         c[s], error[s] = float(now.c[0]), float(now.coarse * now.error[0])
         slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
-            raise words.other_data_error(
+            raise other_data(
                 f"after {s} features its residual norm is {float(path.residual_norm[s]):.6g}, that of the "
                 f"data is {now.residual_norm:.6g}",
                 ". If `positive=True` set a coefficient to zero, the path has no explanation",
@@ -130,7 +131,7 @@ def check_coefficients(
     off = float(np.linalg.norm(problem.y - problem.predict(beta) - r))
     if not off <= slack + unit * float(np.abs(beta) @ problem.column_norms):
         fit = f"its coefficients are not those of least squares on the data: X_S·coef is off by {off:.3g}"
-        raise words.other_data_error(fit)
+        raise other_data(fit)
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:

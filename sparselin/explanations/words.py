@@ -15,12 +15,6 @@ def sentence(begin: str, parts: Iterable[str]) -> str:
     return f"{begin}: {'; '.join(part for part in parts if part)}."
 
 
-def other_data_error(why: str, more: str = "") -> ValueError:
-    """Make the error that a path was computed from other data, with the reason `why`."""
-    data = "Pass the data and the sample_weight from which the path was computed"
-    return ValueError(f"path does not belong to X and y: {why}. {data}{more}.")
-
-
 def zero(path: FittedPath) -> str:
     """Return the word for a column that cannot be selected: "zero", or "constant" with an intercept."""
     return "constant" if path.with_intercept else "zero"

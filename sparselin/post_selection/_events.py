@@ -45,6 +45,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.post_selection._laws import Ends, negative
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
+from sparselin.problem.paths import other_data
 from sparselin.results import FloatArray, IndexArray
 
 SIGNS = np.array([[1.0], [-1.0]])  # of the two rows of each feature
@@ -53,12 +54,6 @@ SIGNS = np.array([[1.0], [-1.0]])  # of the two rows of each feature
 def undecided(place: str = "") -> ValueError:
     return ValueError(
         f"path has a tie{place} (or lam is a knot), at least to rounding, so the selection is not determined"
-    )
-
-
-def other_data(difference: str) -> ValueError:
-    return ValueError(
-        f"path was not computed from X, y, sample_weight: {difference}. Pass the data that the path is of"
     )
 
 

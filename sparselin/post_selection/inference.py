@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.post_selection._conditional import infer
-from sparselin.post_selection._events import Basis, other_data
+from sparselin.post_selection._events import Basis
 from sparselin.post_selection._noise import FEWEST, Noise, noise_of
 from sparselin.post_selection._splitting import lam_on_rows, randomize, split
 from sparselin.post_selection._traces import Trace, choose, trace_of
@@ -18,8 +18,9 @@ from sparselin.post_selection.knockoffs import warn_of_a_mean
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import EPS
+from sparselin.problem.paths import check_path, other_data
 from sparselin.results import Inference, LassoPath, SelectionPath, Status
-from sparselin.validation import Rng, check_choice, check_real, some_names
+from sparselin.validation import Rng, check_choice, check_real
 
 _MEAN = "Tests with σ unknown need this: compute the path with intercept=True, or pass sigma as a number"
 
@@ -229,14 +230,7 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     plain = not isinstance(X, Problem)
     intercept, standardize = plain and path.with_intercept, plain and path.standardized
     problem = as_problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
-    if path.n_features != problem.n_features:
-        raise ValueError(f"X must have the {path.n_features} columns of the path; got {problem.n_features}")
-    ours, theirs = problem.names, path.names
-    if ours is not None and theirs is not None and ours != theirs:
-        raise ValueError(
-            f"the names of the columns of X are not those of the path: {some_names(ours)} and "
-            f"{some_names(theirs)}. Pass the X of the path"
-        )
+    check_path(problem, path)
     if problem.exact_columns(np.arange(1)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     if problem.dtype != np.float64:
@@ -261,8 +255,6 @@ def _check_data(basis: Basis, trace: Trace, path: SelectionPath | LassoPath) -> 
     """
     design = basis.problem.design
     model = basis.model(trace.model)
-    if (path.with_intercept, path.standardized) != (design.ones is not None, design.scale is not None):
-        raise ValueError("path does not belong to X: its intercept or standardization is another")
     if trace.steps or not trace.model:
         return
     inverse = model.inverse(basis.ones)

@@ -11,6 +11,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import coarseness
+from sparselin.problem.paths import other_data
 from sparselin.results import FloatArray, LeaveOneOut, SelectionPath
 
 
@@ -117,7 +118,7 @@ def leave_one_out(
         r = qr.residual(y)
         slack = coarse * problem.rounding(3 * qr.kappa) * problem.y_norm
         if not abs(np.linalg.norm(r) - float(path.residual_norm[t])) <= slack:
-            raise ValueError(f"path was not computed from X, y, sample_weight: ‖r‖ of size {t} differs")
+            raise other_data(f"‖r‖ of its model of size {t} differs")
         error[t] = np.square(_errors_without(qr, r)).sum() / weight.sum()
         p[t] = qr.size
     n = np.count_nonzero(weight)

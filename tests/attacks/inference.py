@@ -20,7 +20,7 @@ EPS = float(np.finfo(np.float64).eps)
 NEXT_TO = 1e-6
 # Errors by which inference and knockoffs say that they cannot tell; other errors are crashes.
 REFUSALS = ("tie", "dependent", "undecided", "fits y exactly", "cannot be estimated", "must be positive")
-FEW = ("k must be in", "must have at least", "ended by itself", "not computed from", "float range")
+FEW = ("k must be in", "must have at least", "ended by itself", "does not belong to", "float range")
 
 
 def attempt(case, function, *args, **kwargs):

@@ -90,7 +90,7 @@ def test_inference_refuses_columns_in_another_order():
     data = as_texts(frame("gaps"))
     path = sl.omp(data, Y, 2)
     for method in ("exact", "split", "randomized"):
-        with pytest.raises(ValueError, match="names of the columns of X are not those of the path"):
+        with pytest.raises(ValueError, match="the names of its features are"):
             sl.inference(data[data.columns[::-1]], Y, path, sigma=1.0, method=method)
 
 

@@ -434,9 +434,9 @@ REFUSED = {
     "got n − d = 2": (X[:8], Y[:8], sl.omp(X[:8], Y[:8], 2), FULL),
     "cannot be estimated": (X, X[:, 0], sl.omp(X, X[:, 0], 1), FULL),
     "needs a residual": (X[:3], Y[:3], sl.omp(X[:3], Y[:3], 3), UNKNOWN),
-    "not computed from X": (X[:, ::-1], Y, OMP), "not computed from X, y": (X, Y[::-1], OMP),
-    "not computed from .*λ": (X, 2 * Y, OMP), ".*λ of step 1": (X, 2 * Y, LASSO, {"k": 2}),
-    "X, y, sample_weight": (X, Y[::-1], LASSO, {"lam": 0.5}),
+    "not belong to X": (X[:, ::-1], Y, OMP), "not belong to X and y": (X, Y[::-1], OMP),
+    "not belong to .*λ": (X, 2 * Y, OMP), ".*λ of step 1": (X, 2 * Y, LASSO, {"k": 2}),
+    "Pass the data and the sample_weight": (X, Y[::-1], LASSO, {"lam": 0.5}),
     "sample_weight": (X, Y, OMP, {"sample_weight": WEIGHTS}),
 }  # fmt: skip
 REFUSED |= {words: (X, Y, OMP, options) for words, options in {

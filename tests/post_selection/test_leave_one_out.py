@@ -95,8 +95,8 @@ def test_a_row_that_nearly_determines_its_fit_is_left_out_to_rounding(size):
 
 
 OTHERS = [
-    ((X, y, WEIGHT), sl.omp(X, y, 3), "path was not computed from X, y"),
-    ((sl.Problem(X, y), None), sl.omp(X, y, 3, intercept=True), "path was not computed from X, y"),
+    ((X, y, WEIGHT), sl.omp(X, y, 3), "path does not belong to X and y"),
+    ((sl.Problem(X, y), None), sl.omp(X, y, 3, intercept=True), "path does not belong to X and y"),
     ((X[:, :1], y), sl.omp(X, y, 3), "path must hold column indices in 0..0"),
     ((X, y), sl.omp(X, y, 3, positive=True), "path must not come from positive=True"),
     ((X, y), sl.lasso_path(X, y), "path must be a SelectionPath, .* got LassoPath"),
