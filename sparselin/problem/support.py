@@ -18,8 +18,11 @@ import numpy as np
 
 from sparselin.validation import has_masked_entries
 
-DATA = ("dense", "sparse", "float32", "Gram", "operator", "complex", "compressed")
-OPTIONS = ("intercept", "standardize", "weights", "forced", "positive", "tol")
+_ARRAYS = ("dense", "sparse", "float32")
+DATA = (*_ARRAYS, "Gram", "operator", "complex", "compressed")
+_OF_ROWS = ("intercept", "standardize", "weights")  # they change the data, so they need rows of X
+_USUAL = (*_OF_ROWS, "forced")
+OPTIONS = (*_USUAL, "positive", "tol")
 
 
 class Support(NamedTuple):
@@ -34,46 +37,46 @@ class Support(NamedTuple):
     copies: bool = False
 
 
-_ARRAYS = DATA[:3]
-_REDUCED = ("Gram", "compressed")
-_PROBLEMS = (*_ARRAYS, *_REDUCED)
-_PRODUCTS = (*_ARRAYS, *_REDUCED, "operator")
-_PENALIZED = OPTIONS[:4]
+_PROBLEMS = (*_ARRAYS, "Gram", "compressed")
+_PRODUCTS = (*_PROBLEMS, "operator")
 _NO_ENTRIES = (("operator", "standardize"),)
-_NO_ROWS = tuple(("Gram", option) for option in OPTIONS[:3])
-_ONLY_REAL = tuple(("complex", option) for option in ("intercept", "standardize", "positive"))
-_BY_PRODUCTS = Support(_PRODUCTS, _PENALIZED, (*_NO_ROWS, *_NO_ENTRIES))
-_ON_ENTRIES = Support(_PROBLEMS, _PENALIZED, _NO_ROWS)
+_NO_ROWS = tuple(("Gram", option) for option in _OF_ROWS)
+_NO_OFFSET = (("complex", "intercept"), ("complex", "standardize"))
+_NO_SIGN = (("complex", "positive"),)
+_BY_PRODUCTS = Support(_PRODUCTS, _USUAL, (*_NO_ROWS, *_NO_ENTRIES))
+_ON_ENTRIES = Support(_PROBLEMS, _USUAL, _NO_ROWS)
 _COPIED = _ON_ENTRIES._replace(copies=True)
 
 SUPPORT: Mapping[str, Support] = MappingProxyType(
     {
-        "omp": Support(DATA, OPTIONS, (*_NO_ROWS, *_NO_ENTRIES, *_ONLY_REAL)),
-        "ols": Support(DATA, (*_PENALIZED, "tol"), (*_NO_ROWS, *_NO_ENTRIES, *_ONLY_REAL[:2])),
-        "generalized_omp": Support(_ARRAYS, (*_PENALIZED, "tol")),
-        "batch_omp": Support((*_ARRAYS, "operator", "complex"), OPTIONS[2:], _ONLY_REAL[2:]),
+        "omp": Support(DATA, OPTIONS, (*_NO_ROWS, *_NO_ENTRIES, *_NO_OFFSET, *_NO_SIGN)),
+        "ols": Support(DATA, (*_USUAL, "tol"), (*_NO_ROWS, *_NO_ENTRIES, *_NO_OFFSET)),
+        "generalized_omp": Support(_ARRAYS, (*_USUAL, "tol")),
+        "batch_omp": Support(
+            (*_ARRAYS, "operator", "complex"), ("weights", "forced", "positive", "tol"), _NO_SIGN
+        ),
         "sequential_lasso": _BY_PRODUCTS,
         "sequential_attention": _COPIED,
         "first_entry": _BY_PRODUCTS,
         "lambda_star": _BY_PRODUCTS,
         "window_ratios": _BY_PRODUCTS,
         "verify": Support(_ARRAYS, copies=True),
-        "lasso_path": _BY_PRODUCTS._replace(options=OPTIONS[:5]),
+        "lasso_path": _BY_PRODUCTS._replace(options=(*_USUAL, "positive")),
         "gradient_flow": _BY_PRODUCTS,
         "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
-        "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
-        "best_subset": _COPIED._replace(options=OPTIONS[:5]),
-        "subsets_within": _COPIED._replace(options=OPTIONS[:5]),
+        "hadamard_descent": _COPIED._replace(options=(*_USUAL, "tol")),
+        "best_subset": _COPIED._replace(options=(*_USUAL, "positive")),
+        "subsets_within": _COPIED._replace(options=(*_USUAL, "positive")),
         "swaps": _ON_ENTRIES,
-        "stability_selection": Support(_ARRAYS, _PENALIZED),
+        "stability_selection": Support(_ARRAYS, _USUAL),
         "forward_regression": _ON_ENTRIES,
         "local_search": _ON_ENTRIES,
         "greedy_local_search": _ON_ENTRIES,
         "choose_nu": _ON_ENTRIES,
         "certify": Support((*_ARRAYS, "compressed"), copies=True),
         "leave_one_out": Support(_ARRAYS, ("weights",)),
-        "inference": Support(_ARRAYS[:2], ("weights",)),
-        "explain": Support(_PROBLEMS, ("weights",), _NO_ROWS[2:]),
+        "inference": Support(("dense", "sparse"), ("weights",)),
+        "explain": Support(_PROBLEMS, ("weights",), (("Gram", "weights"),)),
         "guarantee_bounds": _COPIED,
         "submodularity_ratio": _COPIED,
         "coherence": Support(_PROBLEMS),
