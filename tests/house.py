@@ -172,6 +172,14 @@ def numbers():
     }
 
 
+def code_lines_by_room():
+    """Return the code lines of each folder and module in the root of the library."""
+    lines = Counter()
+    for path in files("sparselin"):
+        lines[path.relative_to(ROOT).parts[0].removesuffix(".py").removesuffix(".pyi")] += code_lines(path)
+    return dict(lines)
+
+
 def first_sentence(name):
     """Return the first sentence of the docstring of a module, on one line."""
     words = " ".join(ast.get_docstring(MODULES[name]).split("\n\n")[0].split())
@@ -241,6 +249,8 @@ if __name__ == "__main__":
         parser.exit()
     for name, number in numbers().items():
         print(f"{number:8,}  {name}")  # noqa: T201
+    by_room = sorted(code_lines_by_room().items(), key=lambda item: -item[1])
+    print("code lines by room:", ", ".join(f"{name} {lines:,}" for name, lines in by_room))  # noqa: T201
     if chosen.names:
         print(*(f"{total_lines(p)} {p.relative_to(PROJECT)}" for p in long_modules(*PYTHON)), sep="\n")  # noqa: T201
         print(*repeated_classes(), sep=", ")  # noqa: T201
