@@ -29,6 +29,7 @@ from sparselin.greedy._losses import encode_labels
 from sparselin.problem.labels import check_same_rows
 from sparselin.results import CrossValidation, FloatArray, IndexArray, Status
 from sparselin.results.base import dense
+from sparselin.results.paths import means
 
 CRITERIA = ("aic", "bic", "ebic")
 LEAVE_ONE_OUT = "loo"
@@ -173,8 +174,9 @@ class PathSelector(  # type: ignore[misc]
         eta = self._linear_predictor(X)
         if self.loss == "logistic":
             return self.classes_[(eta > 0).astype(np.intp)]
-        # within the floats, so that there is a deviance
-        return np.exp(np.clip(eta.astype(np.float64), -700, 700)) if self.loss == "poisson" else eta
+        if self.loss == "poisson":  # within the floats, so that there is a deviance
+            return np.exp(np.clip(eta.astype(np.float64), -700, 700))
+        return means(eta, self.loss)
 
     @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
@@ -188,8 +190,12 @@ class PathSelector(  # type: ignore[misc]
         D² is the share of the deviance that is explained. `sample_weight` (n,) weighs the rows.
         """
         validation.check_mask(y=y, sample_weight=sample_weight)
-        scores = {"logistic": accuracy_score, "poisson": partial(d2_tweedie_score, power=1)}
-        return float(scores.get(self.loss, r2_score)(y, self.predict(X), sample_weight=sample_weight))
+        scores = {
+            "squared": r2_score,
+            "logistic": accuracy_score,
+            "poisson": partial(d2_tweedie_score, power=1),
+        }
+        return float(scores[self.loss](y, self.predict(X), sample_weight=sample_weight))
 
     def _linear_predictor(self, X: Any) -> FloatArray:
         """Return the linear predictor of the model, (n,) or (n, q), for X (n, d)."""

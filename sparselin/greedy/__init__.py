@@ -1,1 +1,1 @@
-"""Greedy selection of features: OMP, OLS, swaps, and OMP of many responses."""
+"""Greedy selection of features: OMP, OLS, OMP for other losses and for many responses, and swaps."""

@@ -46,8 +46,8 @@ def inference(
     Let y ~ N(μ, σ²I) with a fixed X. A path selects features that fit this y well, so the usual p-values are
     too small: with μ = 0, n = 100 and 50 features, the p-value of the usual t-test for the first feature of
     OMP is below .05 in nine of ten draws. Exact inference conditions on the selection. The set of all y for
-    which a path makes the same picks with the same signs is given by linear inequalities (`_selection_events`
-    derives them). Given this set, and the part of y orthogonal to η, the statistic ηᵀy is a Gaussian that is
+    which a path makes the same picks with the same signs is given by linear inequalities (`_events` derives
+    them). Given this set, and the part of y orthogonal to η, the statistic ηᵀy is a Gaussian that is
     truncated to an interval [V⁻, V⁺] (Lee, Sun, Sun and Taylor, *Exact post-selection inference, with
     application to the lasso*, 2016; Tibshirani, Taylor, Lockhart and Tibshirani, *Exact post-selection
     inference for sequential regression procedures*, 2016). Then the mean ηᵀμ can be tested, and intervals for
@@ -76,7 +76,7 @@ def inference(
     conditional on polyhedral constraints*, 2021). It need not hold the estimate.
 
     **Digits.** X, y and σ are taken exactly as floats. The rounding errors of V⁻, V⁺ and ηᵀy are bounded, and
-    tails are computed in balls (`_truncated_laws`), so `bounds` and `interval_bounds` hold the exact values,
+    tails are computed in balls (`_laws`), so `bounds` and `interval_bounds` hold the exact values,
     and tables show only digits that these bounds prove.
 
     Parameters
