@@ -198,7 +198,7 @@ def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
 def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
     """Select features for each target: k features, or features until the residual has ‖r‖² ≤ tol."""
     X = data.X
-    d = data.X.shape[1]
+    d = X.shape[1]
     N = data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")

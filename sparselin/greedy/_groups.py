@@ -204,7 +204,7 @@ def group_path(state: UnitState[GroupLeastSquares, GroupPath], status: Status) -
     """Return the groups that were selected so far, with the coefficients in the units of X."""
     fit, trail = state.fit, state.trail
     data = fit.data
-    dtype = fit.data.dtype
+    dtype = data.dtype
     ones = fit.ones
     coefs = fit.coefficients()
     scale = data.design.scale

@@ -180,7 +180,7 @@ class NonnegativeLeastSquares:
     def _least_squares(self) -> tuple[FloatArray, FloatArray]:
         """Return the least squares coefficients on the factorised columns, and bounds on their errors."""
         qr = self.qr
-        problem = self.qr.problem
+        problem = qr.problem
         z = qr.Qt @ problem.y
         r = qr.residual(problem.y)
         beta = qr.solve(z)

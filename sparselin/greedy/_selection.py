@@ -186,7 +186,7 @@ class Selection:
         The coefficient of the column of ones becomes the intercept.
         """
         problem = self.problem
-        dtype = self.problem.dtype
+        dtype = problem.dtype
         ones = self._ones
         picks = self.trail.picks
         coef = self.fit.coef_path(self.trail)

@@ -159,7 +159,7 @@ class Guess:
         """
         candidates = self.candidates
         lams = run.lams
-        m = len(run.lams)
+        m = len(lams)
         if m == 0 or candidates.whole:
             return m
         c, error = self._correlations(run)

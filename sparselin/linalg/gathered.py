@@ -186,7 +186,7 @@ class GramRows:
         """
         problem = self.problem
         start = self.size
-        stop = self.size + len(J)
+        stop = start + len(J)
         if stop > len(self._rows):
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]

@@ -237,7 +237,7 @@ class ThinQR:
         problem : the same data, in float64.
         """
         t = self.size
-        qr = ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
+        qr = ThinQR(problem, capacity=t + 8, unit=unit, keep_columns=True)
         qr._fill((self.Qt, self.R, self.norms, self._inverse[:t], problem.columns(self.index).T))
         qr.index = list(self.index)
         return qr

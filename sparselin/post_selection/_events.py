@@ -356,7 +356,7 @@ class Basis:
         A length is computed from squares, or if it is short, from the projected column.
         """
         problem = self.problem
-        norms = self.problem.column_norms
+        norms = problem.column_norms
         inside = self.G[:, :a]
         left = norms**2 - np.einsum("ij,ij->i", inside, inside)
         length = np.sqrt(np.maximum(left, 0))

@@ -174,7 +174,7 @@ def choose(trace: Trace, basis: Basis, criterion: str, n: int) -> Trace:
     """
     K = len(trace.events)
     f = trace.n_forced
-    p = basis.problem.n_features - trace.n_forced
+    p = basis.problem.n_features - f
     models = [*(event.before for event in trace.events), trace.model]
     rss = np.array([np.sum(basis.model(A).off(basis.z) ** 2) for A in models]) + basis.r_norm**2
     sizes = np.array([float(len(A)) for A in models])

@@ -106,7 +106,7 @@ def knockoffs(
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     rows = rows_with_weight(given, X, sample_weight)
     d = problem.n_features
-    ones = problem.d - problem.n_features
+    ones = problem.d - d
     if len(rows) < 2 * d + ones:
         least = f"{2 * d + ones} rows with a positive weight, twice the number of columns{' plus one' * ones}"
         raise ValueError(

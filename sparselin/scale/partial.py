@@ -230,7 +230,7 @@ class _Blocks:
     def take(self, start: int, stop: int) -> FloatArray:
         """Return the rows start, …, stop − 1. Raises BadChunkData if they are not finite."""
         chunk = self.chunk
-        B = self.space[: min(stop, self.chunk.rows) - start]
+        B = self.space[: min(stop, chunk.rows) - start]
         here = slice(start, start + len(B))
         if self.form.intercept:
             B[:, 0] = 1

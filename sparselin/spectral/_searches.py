@@ -88,7 +88,7 @@ class FoundSet:
     def result(self, dtype: np.dtype[Any]) -> SubsetResult:
         """Return the best set as a result, with arrays of this dtype."""
         best = self.best
-        explained, growth = self.best.explained, self.best.growth
+        explained, growth = best.explained, best.growth
         assert explained is not None
         problem = explained.selection.problem
         support = np.array(best.index, np.intp)

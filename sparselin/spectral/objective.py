@@ -73,7 +73,7 @@ class GrowingR2:
     def add(self, j: int) -> None:
         """Add feature j to the set S. If its column is in the span of X_S, R² does not change."""
         selection = self.selection
-        qr = self.selection.qr
+        qr = selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(feature=j))
         self.c[j] = 0

@@ -156,7 +156,7 @@ class _ExactValues:
     def value(self, groups: tuple[int, ...]) -> Fraction:
         """Return the value of a set in the units of the search, exactly."""
         search = self.search
-        scaled = self.search.scaled
+        scaled = search.scaled
         assert self.objective is not None
         fit = scaled.values.solve(scaled.features(np.array(groups, np.intp)))
         box: dict[int, Any] = {}

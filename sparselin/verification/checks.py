@@ -69,7 +69,7 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
     satisfy the KKT conditions at ε = 99.9 % of ε₂ = λ* − λ₂, and violate the conditions at 102 % of ε₂.
     """
     entry = step.entry
-    T = np.array(step.entry.tied, np.intp)
+    T = np.array(entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
     surely, perhaps = set(step.tied_within(0.25).tolist()), set(step.tied.tolist())
     if not surely <= set(entry.tied) <= perhaps or not np.array_equal(entry.signs, np.sign(step.c[T])):

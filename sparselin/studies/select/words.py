@@ -171,7 +171,7 @@ class Job:
         found = []
         for t, pick in enumerate(self.picks):
             j = pick[0]
-            feature = self.units[pick[0]]
+            feature = self.units[j]
             group = feature != self.names[j]  # the columns are the indicators of a category
             found.append(
                 Row(
