@@ -37,7 +37,8 @@ class Units(NamedTuple):
     def norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ‖c_g‖ (G,) of each unit, and a bound on its error, for c (d,) with error bounds (d,)."""
         norm = self.norm(self.groups, c)
-        return norm, self.norm(self.groups, error) + self.rounding * norm
+        bound = self.norm(self.groups, error) + self.rounding * norm
+        return norm, bound
 
     def scores(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the score ‖c_g‖/w_g (G,) of each unit, and a bound on its error."""

@@ -154,7 +154,8 @@ def _outside(data: UnitData, J: IndependentColumns, places: IndexArray) -> Index
 
     The result is 1 if it is outside, 0 if it is inside, and −1 if rounding leaves this undecided.
     """
-    Z, size = _project(J, data.X[:, places] / data.norms[places])
+    unit = data.X[:, places] / data.norms[places]
+    Z, size = _project(J, unit)
     squares = np.einsum("ij,ij->j", Z, Z)
     outside = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
@@ -283,6 +284,7 @@ def step(
     sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
     gain_upper = _gain_upper(left, m, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
+    theta = _theta(left, at, given, sparse)
     ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
     largest_correlation, largest_gain = _may_end(left) if ended else _has_largest(left, at)
     # q² is 1 where 1 − R²(S) is below the rounding error of the guarantees
@@ -294,7 +296,7 @@ def step(
         largest_correlation=largest_correlation,
         largest_gain=largest_gain,
         gamma=np.minimum(1.0, gamma),
-        theta=np.minimum(1.0, _theta(left, at, given, sparse)),
+        theta=np.minimum(1.0, theta),
         r2_upper=min(1.0, r2 + error + gain_upper),
         q_squared=q_squared,
     )

@@ -143,7 +143,8 @@ def condition(data: UnitData, best: BestSubset) -> Condition:
             known=known, exact=exact, erc=0.0, erc_unit=0.0, factor=1.0, factor_unit=1.0, left=0.0, right=0.0
         )
     others = np.delete(np.arange(data.d), S)
-    unit = data.X / np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
+    lengths = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
+    unit = data.X / lengths
     (pseudo, sigma, off), (pseudo_unit, sigma_unit, _) = (_inverse(problem, V[:, S]) for V in (data.X, unit))
     if not sigma or not sigma_unit:
         return Condition(

@@ -90,7 +90,8 @@ def submodularity_ratio_of(
     needed = sum(math.comb(d - u, j) for j in range(min(k, d - u) + 1)) << u
     if needed <= limit:
         ratio, L, A = _enumerate(values, d, inside, k, tol)
-        return _result(ratio, ratio, f"enumeration, {len(values)} values of f", L, A)
+        method = f"enumeration, {len(values)} values of f"
+        return _result(ratio, ratio, method, L, A)
     ratio, L, A = _sample(values, d, inside, k, tol, limit, generator)
     known = "0, because f is monotone" if monotone else "none"
     method = f"lower: {known}; upper: the least ratio of random pairs, {len(values)} values of f"

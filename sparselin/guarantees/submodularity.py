@@ -235,9 +235,10 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
     d = len(X)
     size = min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
+    C = X[order] @ X[order].T
     # the X of a Gram problem is a Cholesky factor of G, with a relative error of 64·d·eps
     slack = u * (root + d) * size * (8 * d if of_squares else 1)
-    joint = bound_below(X[order] @ X[order].T, size, slack, node_limit, len(U), known=0.0).lower
+    joint = bound_below(C, size, slack, node_limit, len(U), known=0.0).lower
     if joint == 0:
         return 0.0, math.inf, "0, because the columns of some U ∪ A are not proved to be independent"
     kappa = math.sqrt(size / joint)

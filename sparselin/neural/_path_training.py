@@ -125,7 +125,8 @@ class PathTraining:
         with torch.no_grad():
             for start in range(0, n, _CHUNK):
                 chunk = rows.at(slice(start, start + _CHUNK))
-                total += chunk.mean(self.loss, self.reduced.outputs(chunk.X)).item() * len(chunk) / n
+                value = chunk.mean(self.loss, self.reduced.outputs(chunk.X))
+                total += value.item() * len(chunk) / n
         return total
 
     def gradients(self, batch: Rows) -> list[Tensor]:

@@ -110,7 +110,8 @@ class Rows:
         the batch before it, because batch normalisation divides by the standard deviation of a batch, which
         is zero for a single row.
         """
-        return range(0) if size is None else range(size, len(self.X) - (size > 1), size)
+        n = len(self.X)
+        return range(0) if size is None else range(size, n - (size > 1), size)
 
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
         """Yield batches that contain each row once, in random order.

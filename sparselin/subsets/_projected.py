@@ -107,7 +107,8 @@ class ProjectedSearch:
         scale = problem.y_norm**2
         value = float(self.best.value[0])
         path = _in_order(problem, k, self.support, len(self.forced))
-        least, error = kernels.remainder(self.data, self.support[len(self.forced) :])
+        unforced = self.support[len(self.forced) :]
+        least, error = kernels.remainder(self.data, unforced)
         limit = (value + max(_APART, error)) * scale
         if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
             path = by_quotients(problem, len(self.support), forced=self.support, by_rule=True)

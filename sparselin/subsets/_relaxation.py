@@ -247,7 +247,8 @@ class Scaled:
 
     def value_error(self, w: FloatArray) -> float:
         """Return a bound on the rounding error of the objective at w (2Ae in `_relaxation`)."""
-        return 2 * (1 + float(np.abs(w).sum())) ** 2 * (self.error + (len(w) + 4) * EPS)
+        A = 1 + float(np.abs(w).sum())
+        return 2 * A**2 * (self.error + (len(w) + 4) * EPS)
 
     def at_bounds(self, fit: SetFit) -> tuple[IndexArray, IndexArray, bool, bool]:
         """Return the features of a fit that are at their lower bound, or upper bound, and two truth values.

@@ -103,7 +103,8 @@ def least_residuals(A: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
     """
     Q, R = np.linalg.qr(A)
     gamma = np.linalg.pinv(R) @ (Q.mT @ b[:, :, None])
-    r = np.asarray(b - (A.astype(np.longdouble) * gamma.mT).sum(axis=2), np.float64)
+    terms = A.astype(np.longdouble) * gamma.mT
+    r = np.asarray(b - terms.sum(axis=2), np.float64)
     shift = SAFETY * np.sqrt(len(y)) * EPS / np.linalg.svd(R, compute_uv=False)[:, -1]
     # r has p + 1 roundings of at most half of eps
     error = A.shape[2] * eps_of(np.longdouble) * (1 + np.abs(gamma).sum(axis=(1, 2)))

@@ -110,4 +110,5 @@ def mrmr(data: PreparedData, *, variant: str = "FCQ", rng: Any = 0) -> FeatureRa
     selector = MRMR(method=method, max_features=size, regression=regression, random_state=seed)
     found = selector.fit(frame, pd.Series(data.y.reshape(-1)))
     taken = np.array([name not in found.features_to_drop_ for name in frame.columns])
-    return data.ranking("mRMR", np.lexsort((-found.relevance_, ~taken))[: data.k], found.relevance_)
+    order = np.lexsort((-found.relevance_, ~taken))
+    return data.ranking("mRMR", order[: data.k], found.relevance_)

@@ -188,7 +188,8 @@ class GrowingNetwork:
         squares over i.
         """
         inputs = self.first.bias.detach().expand(len(self.rows), -1).clone().requires_grad_()
-        deltas = torch.autograd.grad(self.rows.mean(self.loss, self.network[1:](inputs)), inputs)[0]
+        value = self.rows.mean(self.loss, self.network[1:](inputs))
+        deltas = torch.autograd.grad(value, inputs)[0]
         longest = self.rows.X.square().mean(dim=0).max().sqrt()
         return float(longest * deltas.norm() * len(self.rows) ** 0.5)
 
