@@ -45,7 +45,7 @@ def sweep(X, Y, k, verdict):
     levels = Levels(
         correlation=_ROUNDING * math.sqrt(X.shape[1]),
         unit=_ROUNDING,
-        power=1,
+        of_squares=False,
         y_norm=0.0,
         dependent=_ROUNDING,
         floor=0.0,

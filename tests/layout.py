@@ -99,12 +99,13 @@ def _places(nodes, context):
     return {ast.unparse(part) for part in parts if isinstance(part, kinds) and isinstance(part.ctx, context)}
 
 
-def several_bindings(tree):
+def several_bindings(tree, lines):
     """Yield the lines of statements that bind several names to values that do not belong together.
 
     Values belong together if they are entries or fields of one thing, the same names in another order (a
     swap), or a pair of one form (`_are_of_one_form`). A statement whose value reads what an earlier name of
-    it is bound to is one step, because its parts cannot stand one after the other.
+    it is bound to is one step, because its parts cannot stand one after the other. So is a statement with the
+    words "in one step" in the line above: an interrupt must find all of its bindings, or none.
     """
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)):
@@ -119,6 +120,7 @@ def several_bindings(tree):
         one_step = any(
             _places(names[:i], ast.Store) & _places([value], ast.Load) for i, value in enumerate(values)
         )
+        one_step |= "in one step" in lines[node.lineno - 2]
         if not (swap or of_one or pair or one_step):
             yield node.lineno
 
@@ -138,7 +140,7 @@ def exceptions(*folders):
             "a record built by position": built_by_position(tree) if path.is_relative_to(ROOT) else (),
             "a nested conditional": nested_conditionals(tree),
             "a signature or call that is squeezed": squeezed(tree, lines),
-            "several bindings": several_bindings(tree),
+            "several bindings": several_bindings(tree, lines),
             "a draw whose seed has no name": unnamed_seeds(tree),
         }
         for rule, numbers in found.items():

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.greedy import _losses as losses
-from sparselin.greedy._losses import LossData, NoFit, Refit, refit
+from sparselin.greedy._losses import LossData, Refit, refit
+from sparselin.greedy._outcomes import NoFit
 from sparselin.greedy._units import Units, UnitState
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import Scores, ending, relative_margin

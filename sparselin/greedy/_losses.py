@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from sparselin.greedy._outcomes import NoFit
 from sparselin.problem.errors import EPS, UNIT
 from sparselin.results import FloatArray, Status
 from sparselin.validation import check_mask, check_vector
@@ -269,16 +270,6 @@ class Refit(NamedTuple):
     decrement: float
     M: float
     eta_size: float
-
-
-class NoFit(NamedTuple):
-    """The reason why a refit failed.
-
-    status : NO_MINIMUM if the loss decreases without end along `direction` (p,), else BEYOND_PRECISION.
-    """
-
-    status: Status
-    direction: FloatArray
 
 
 def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sparselin.greedy._walk import Pick
-from sparselin.results import FloatArray
+from sparselin.results import FloatArray, Status
 
 
 class AddedPicks(NamedTuple):
@@ -37,3 +37,13 @@ class Undecided(NamedTuple):
 
 
 Outcome = AddedPicks | Dependent | Undecided
+
+
+class NoFit(NamedTuple):
+    """The reason why a refit failed.
+
+    status : NO_MINIMUM if the loss decreases without end along `direction` (p,), else BEYOND_PRECISION.
+    """
+
+    status: Status
+    direction: FloatArray

@@ -7,8 +7,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparselin.greedy._losses import NoFit
-from sparselin.greedy._outcomes import Dependent
+from sparselin.greedy._outcomes import Dependent, NoFit
 from sparselin.greedy._walk import Pick, PickRecord, argmax
 from sparselin.linalg.ties import Scores
 from sparselin.results import FloatArray, IndexArray, Status

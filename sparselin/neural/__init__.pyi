@@ -1,3 +1,4 @@
+from . import plots as plots
 from .attention import SequentialAttention as SequentialAttention
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path

@@ -208,10 +208,8 @@ class _Chain(Pass):
             partial = skip(self.partial, self.number, _with_place(raw.where, str(error)))
         except TooManyLevels as error:
             raise self.bad(raw.where, f"cannot be used: {error}") from None
-        # all, or none if Ctrl-C comes before
-        self.partial = partial
-        self.trace = trace
-        self.number = self.number + 1
+        # in one step: all, or none if Ctrl-C comes before
+        self.partial, self.trace, self.number = partial, trace, self.number + 1
 
 
 def _convert(raw: RawChunk) -> Chunk:

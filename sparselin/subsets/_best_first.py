@@ -138,9 +138,8 @@ class BestFirst:
             first = self.forced
             groups = np.append(first, np.setdiff1d(groups, first))
             room = self.scaled.value_error(fit.coef)
-            self.best = fit
-            self.groups = groups
-            self.room = 2 * room
+            # in one step, so that an interrupted search shows a set with its value
+            self.best, self.groups, self.room = fit, groups, 2 * room
             self.moves += 1
             if self.within is not None:
                 self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
@@ -373,8 +372,8 @@ class BestFirst:
         heapq.heappop(following)
         for child in children:
             heapq.heappush(following, child)
-        self.nodes = self.nodes + 1
-        self.open = following
+        # in one step, so that an interrupted search can go on
+        self.nodes, self.open = self.nodes + 1, following
 
     def _split(
         self,

@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 import sparselin as sl
 from proofs_checks.glm import LOGISTIC, POISSON, moving_rows
 from sparselin.estimators import OMPSelector
-from sparselin.greedy._losses import LOSSES, LossData, NoFit, refit, separates
+from sparselin.greedy._losses import LOSSES, LossData, refit, separates
+from sparselin.greedy._outcomes import NoFit
 from sparselin.greedy.generalized import generalized_group_omp as select
 
 LABELS = np.array([*"aaaabccdefff"])
