@@ -23,44 +23,33 @@ def infer(
     """
     statistics = _statistics(basis, trace)
     k = len(trace.features)
-    scale = basis.problem.design.scale
     tests: Sequence[tuple[Law, Set, Set]] = (
         _on_circles(basis, trace, statistics, n)
         if noise.unknown
         else _on_lines(basis, trace, statistics, noise)
     )
-    estimate, error = (np.full(k, np.nan) for _ in range(2))
-    truncation = np.full((k, 2), np.nan)
     tested, steps, spacing = (np.full((2, k, 2), np.nan) for _ in range(3))  # bounds of p, and of ln p
-    interval = np.full((k, 2, 2), np.nan)
     for statistic, (law, outer, inner) in zip(statistics, tests, strict=True):
-        row = statistic.row
-        (steps if statistic.of_step else tested)[:, row] = _p_values(tails(law, outer, inner), statistic.sign)
-        if not statistic.of_step:
-            unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
-            estimate[row] = unit * (statistic.w @ basis.z)
-            error[row] = unit * law.deviation
-            if not (isinstance(law, Circle) and trace.events):
-                if not (isinstance(law, Student) and trace.choice.models):  # there the set depends on θ
-                    interval[row] = error[row] * truncated.limits(law, outer, inner, level)
-                truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
+        p = _p_values(tails(law, outer, inner), statistic.sign)
+        (steps if statistic.of_step else tested)[:, statistic.row] = p
+    found = _coefficients(basis, trace, statistics, tests, level)
     leaves = [False] * (k - len(trace.steps)) + [not event.enters for event in trace.steps]
     if isinstance(path, LassoPath) and not noise.unknown and not trace.choice.models:
         spacing[:, k - len(trace.steps) :] = spacing_p_values(basis, trace.steps, noise)
-    slack = (4 * basis.eps + 2 * noise.error) * np.abs(interval)
+    slack = (4 * basis.eps + 2 * noise.error) * np.abs(found.interval)
     return Inference(
         support=np.array(trace.features, np.intp),
         leaves=np.array(leaves, bool),
-        estimate=estimate,
-        standard_error=error,
-        truncation=truncation,
+        estimate=found.estimate,
+        standard_error=found.error,
+        truncation=found.truncation,
         bounds=tested[0],
         step_bounds=steps[0],
         spacing_bounds=spacing[0],
         log_bounds=tested[1],
         log_step_bounds=steps[1],
         log_spacing_bounds=spacing[1],
-        interval_bounds=interval + slack * [-1, 1],
+        interval_bounds=found.interval + slack * [-1, 1],
         sigma=noise.sigma,
         degrees=noise.degrees,
         approximate=noise.approximate,
@@ -137,6 +126,49 @@ def _statistics(basis: Basis, trace: Trace) -> list[Statistic]:
             )
         )
     return found
+
+
+class _Coefficients(NamedTuple):
+    """The estimates of the coefficients of the last model, in the rows of their features, in the units of X.
+
+    Other rows are NaN, and so is what does not exist for a law.
+
+    estimate, error : (k,) the estimates, and their standard errors.
+    truncation : (k, 2) the range of the estimate under the same selection.
+    interval : (k, 2, 2) bounds on both ends of the confidence interval.
+    """
+
+    estimate: FloatArray
+    error: FloatArray
+    truncation: FloatArray
+    interval: FloatArray
+
+
+def _coefficients(
+    basis: Basis,
+    trace: Trace,
+    statistics: list[Statistic],
+    tests: Sequence[tuple[Law, Set, Set]],
+    level: float,
+) -> _Coefficients:
+    """Compute the estimates of the coefficients of the last model, and their intervals."""
+    k = len(trace.features)
+    scale = basis.problem.design.scale
+    estimate, error = (np.full(k, np.nan) for _ in range(2))
+    truncation = np.full((k, 2), np.nan)
+    interval = np.full((k, 2, 2), np.nan)
+    for statistic, (law, outer, inner) in zip(statistics, tests, strict=True):
+        if statistic.of_step:
+            continue
+        row = statistic.row
+        unit = statistic.scale * (1.0 if scale is None else float(scale[trace.features[row]]))
+        estimate[row] = unit * (statistic.w @ basis.z)
+        error[row] = unit * law.deviation
+        if not (isinstance(law, Circle) and trace.events):
+            if not (isinstance(law, Student) and trace.choice.models):  # there the set depends on θ
+                interval[row] = error[row] * truncated.limits(law, outer, inner, level)
+            truncation[row] = estimate[row] + error[row] * np.array([outer[0][0], outer[-1][1]])
+    return _Coefficients(estimate=estimate, error=error, truncation=truncation, interval=interval)
 
 
 def _walk(
