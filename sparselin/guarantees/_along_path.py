@@ -252,19 +252,7 @@ def step(
     r2, error = _r2_of_basis(data, J)
     left = _project_others(data, J)
     if left.undecided and data.y.any():
-        undecided = None if len(S) < k else True
-        nothing = 0.0 if len(pick) else 1.0
-        return PrefixBounds(
-            r2=r2,
-            error=error,
-            m=k,
-            largest_correlation=undecided,
-            largest_gain=undecided,
-            gamma=np.array([0.0, 1.0]),
-            theta=np.array([0.0, 1.0]),
-            r2_upper=1.0,
-            q_squared=(nothing, nothing),
-        )
+        return _trivial_bounds(r2, error, S, pick, k)
     m = min(k, left.m)
     if m <= 0 or not data.y.any():
         return PrefixBounds(
@@ -299,6 +287,23 @@ def step(
         theta=np.minimum(1.0, theta),
         r2_upper=min(1.0, r2 + error + gain_upper),
         q_squared=q_squared,
+    )
+
+
+def _trivial_bounds(r2: float, error: float, S: IndexArray, pick: IndexArray, k: int) -> PrefixBounds:
+    """Return constants that hold even if rounding leaves undecided which columns are in the span of S."""
+    undecided = None if len(S) < k else True
+    nothing = 0.0 if len(pick) else 1.0
+    return PrefixBounds(
+        r2=r2,
+        error=error,
+        m=k,
+        largest_correlation=undecided,
+        largest_gain=undecided,
+        gamma=np.array([0.0, 1.0]),
+        theta=np.array([0.0, 1.0]),
+        r2_upper=1.0,
+        q_squared=(nothing, nothing),
     )
 
 

@@ -134,9 +134,8 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 def condition(data: UnitData, best: BestSubset) -> Condition:
     """Compute the constants for the recovery of the best subset, without features of coefficient zero."""
     problem = data.problem
-    square = max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
-    exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
+    exact = bool(np.sqrt(max(best.residual, 0.0)) <= problem.errors.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
     if not len(S) or not data.y.any():
         return Condition(
@@ -168,9 +167,6 @@ def condition(data: UnitData, best: BestSubset) -> Condition:
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
-    # the largest R² is at most best.r2 + excess
-    excess = (square - min(square, best.lower_bound)) / problem.y_norm**2
-    share = max(0.0, 1 - excess / best.r2) if best.r2 > 0 else 0.0
     return Condition(
         known=known,
         exact=exact,
@@ -180,7 +176,7 @@ def condition(data: UnitData, best: BestSubset) -> Condition:
         factor_unit=factor_unit,
         left=left,
         right=right,
-        share=share,
+        share=_share(best, problem.y_norm),
     )
 
 
@@ -199,6 +195,14 @@ def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]
     if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
         return X.T, 0.0, off
     return np.asarray((Vt.T / sigma) @ U.T), float(sigma[-1]), off
+
+
+def _share(best: BestSubset, y_norm: float) -> float:
+    """Return a share of the largest R² that R² of the best subset certainly has, given ‖y‖."""
+    square = max(best.residual, 0.0)
+    # the largest R² is at most best.r2 + excess
+    excess = (square - min(square, best.lower_bound)) / y_norm**2
+    return max(0.0, 1 - excess / best.r2) if best.r2 > 0 else 0.0
 
 
 def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
