@@ -16,10 +16,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from proofs_checks.experiments.networks import report, verdicts
+from proofs_checks.experiments.networks import verdicts
+from proofs_checks.experiments.networks.figures import draw_study
+from proofs_checks.experiments.networks.pages import site_pages
 from proofs_checks.experiments.networks.pieces import FULL, Record, plan_pieces
 from proofs_checks.experiments.networks.printed import NAMES, OWN, TABLES, TITLES
-from proofs_checks.experiments.networks.site import pages
 from proofs_checks.experiments.networks.tables import place, rows
 from sparselin import plots
 from sparselin.ledger import Verdict, claim, mutants
@@ -321,7 +322,7 @@ def draw(records):
     """Draw the pictures of docs/networks-tables.md for which there are records."""
     for study in {study for study, _ in PICTURES}:
         mine = sorted((record for record in records if record.piece.study == study), key=place)
-        for name, _, drawn in report.figures(study, rows(mine, ()), mine):
+        for name, _, drawn in draw_study(study, rows(mine, ()), mine):
             if (study, name) in PICTURES:
                 drawn.savefig(DOCS / PICTURES[study, name], dpi=80)
             plots.close(drawn)
@@ -333,7 +334,7 @@ def main(run=None):
     `run` is the name of the run's file of records; without it, the tables are printed.
     """
     if run is None:
-        sys.stdout.write("\n".join(pages(verdicts.read_records(FILE)).values()))
+        sys.stdout.write("\n".join(site_pages(verdicts.read_records(FILE)).values()))
         return
     records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
     if not records:

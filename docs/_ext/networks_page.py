@@ -1,7 +1,7 @@
 """The section of the network experiments: its index by data set, and the pages of the data sets.
 
-`proofs_checks.experiments.networks.site` makes them from the stored records. The index takes the place of the
-mark in docs/networks-tables.md. The other pages are written to docs/made/networks when a build starts.
+`proofs_checks.experiments.networks.pages` makes them from the stored records. The index takes the place of
+the mark in docs/networks-tables.md. The other pages are written to docs/made/networks when a build starts.
 """
 
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 
-from proofs_checks.experiments.networks.site import INDEX, pages  # noqa: E402
+from proofs_checks.experiments.networks.pages import INDEX, site_pages  # noqa: E402
 from proofs_checks.experiments.networks.verdicts import read_records  # noqa: E402
 
 PAGE = "docs/networks-tables"
@@ -22,7 +22,7 @@ PLACE = "<!-- index -->"
 
 def write(folder: Path) -> str:
     """Write the pages of the data sets to a folder, and return the index. A page that is up to date stays."""
-    made = pages(read_records(RECORDS))
+    made = site_pages(read_records(RECORDS))
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
         path = folder / f"{name}.md"

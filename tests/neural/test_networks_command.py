@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from proofs_checks.experiments.networks import pieces, report, studies
+from proofs_checks.experiments.networks import pages, pieces, studies
 from proofs_checks.experiments.networks.command import networks
 from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import QUICK, Failure, Piece, Record, Store, Study, compute
@@ -55,7 +55,7 @@ def run(tmp_path, monkeypatch):
     """
     CALLS.clear()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr(report, "figures", lambda *arguments: ())
+    monkeypatch.setattr(pages, "draw_study", lambda *arguments: ())
 
     def call(*arguments, code=0, data=None, compute=at_random, folder=tmp_path):
         toy = Study(

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proofs_checks.experiments.networks import site, verdicts
+from proofs_checks.experiments.networks import pages, verdicts
 from proofs_checks.experiments.networks.pieces import FULL, Piece, Record
 from proofs_checks.experiments.networks.printed import ALL, LEARNERS, NAMES, OWN, TABLES, lassonet_rows
 from proofs_checks.experiments.networks.tables import judged_all, rows
@@ -214,11 +214,11 @@ def table_rows(text):
 
 def test_the_pages_have_every_figure_and_every_mean():
     made = made_up()
-    index, *others = site.pages(made).values()
+    index, *others = pages.site_pages(made).values()
     line = "| 0.993 ± 0.008 | 0.992 ± 0.008 | −0.0010 | 0.0102 | reproduced | 5 | 756 |"
     assert line.replace(" ± ", "\u00a0±\u00a0") in "".join(others)
     assert "Without records: Activity (paper, " in index
-    assert list(site.pages(made))[1:] == ["mice", "mnist", "fashion", "isolet", "coil20"]
+    assert list(pages.site_pages(made))[1:] == ["mice", "mnist", "fashion", "isolet", "coil20"]
     verdicts = Counter(figure.verdict for figure in judged_all(made) if figure.printed.data != "activity")
     assert verdicts[UNDECIDED] > 5
     for counted in index.split("The same figures by printed table:"):
@@ -250,7 +250,7 @@ def _scores(*those, study="paper"):
 
 def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
     made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
-    means = site.pages(made)["mice"].split("## Means of our runs")[1]
+    means = pages.site_pages(made)["mice"].split("## Means of our runs")[1]
     assert "Mice Protein: 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
     assert [[cell.replace("\u00a0", " ") for cell in line] for line in table_rows(means)] == [
         ["method", "k = 50", "all features", "seconds"],

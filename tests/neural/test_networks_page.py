@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from proofs_checks.experiments.networks import pictures, report, verdicts
+from proofs_checks.experiments.networks import pages, verdicts
+from proofs_checks.experiments.networks.figures import draw_study, study_lines
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Record, Store, Study
 from proofs_checks.experiments.networks.printed import Printed
-from proofs_checks.experiments.networks.report import figures
 from proofs_checks.experiments.networks.tables import Row, matrices
 from proofs_checks.experiments.networks.verdicts import Summary, compare_pairs, summarize, verdict
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED
@@ -44,7 +44,7 @@ def plain(summaries):
 
 def drawn(study, summaries, records=()):
     """Return name ↦ (caption, axes) of the figures of a study."""
-    found = figures(study, plain(summaries), records)
+    found = draw_study(study, plain(summaries), records)
     return {name: (words, figure.axes) for name, words, figure in found}
 
 
@@ -94,7 +94,7 @@ def written(folder, scale=FULL, **options):
     study = Study(
         name="paper", title="The paper's protocol", source="Table 2", data=("mice",), pieces=None, run=None
     )
-    run = report.Run(
+    run = pages.Run(
         command="python -m proofs_checks.experiments.networks",
         seconds=5.0,
         jobs=1,
@@ -102,7 +102,7 @@ def written(folder, scale=FULL, **options):
         left=0,
         **options,
     )
-    return report.write(folder, {"paper": study}, store, run).read_text(encoding="utf-8")
+    return pages.write(folder, {"paper": study}, store, run).read_text(encoding="utf-8")
 
 
 def test_the_page_has_the_numbers_of_the_records_and_what_is_printed(tmp_path):
@@ -262,7 +262,7 @@ def test_pixels_of_each_setting_are_drawn():
 
 def test_lines_of_settings_have_what_is_printed_beside_them():
     made = [(2**i, summary("SA", 64, str(2**i), 0.9, 0.9 + 0.02 * i)) for i in range(3)]
-    (ax,) = pictures.study_lines(made, "features at a time", "accuracy", {"digits": [(1, 0.99)]})
+    (ax,) = study_lines(made, "features at a time", "accuracy", {"digits": [(1, 0.99)]})
     ours, printed = ax.lines
     np.testing.assert_allclose(ours.get_xydata(), [(1, 0.9), (2, 0.91), (4, 0.92)])
     assert (printed.get_label(), list(printed.get_ydata())) == ("in print", [0.99])

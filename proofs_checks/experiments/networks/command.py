@@ -17,7 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from proofs_checks.experiments.networks import pieces, report
+from proofs_checks.experiments.networks import pages, pieces
 from proofs_checks.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from proofs_checks.experiments.networks.tables import AGAINST
 from sparselin.ensembles.datasets import FOLDER
@@ -104,7 +104,7 @@ def networks(
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     if refused or not store.records:
         raise SystemExit(130 if interrupted else 1)
-    run = report.Run(
+    run = pages.Run(
         command=command,
         seconds=time.perf_counter() - started,
         jobs=jobs,
@@ -113,7 +113,7 @@ def networks(
         against=against,
     )
     try:
-        index = report.write(output, studies, store, run)
+        index = pages.write(output, studies, store, run)
     except ReportError as error:
         raise click.ClickException(
             f"the page cannot be written ({error}). The records are kept; then run again: {command}"

@@ -1,6 +1,7 @@
 """The tables of the network studies: our means next to the printed ones, with verdicts and paired tests.
 
-The page that `make networks` writes and the pages of the site show these tables.
+`pages` shows these tables on the page that `make networks` writes and on the pages of the site, and `figures`
+draws their rows.
 """
 
 import dataclasses
@@ -243,6 +244,15 @@ def spread(mean: float, std: float | None, digits: int | None = None) -> str:
     return f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
+def score_words(learner: str) -> str:
+    """Return the description of a kind of score.
+
+    >>> score_words("mse"), score_words("SVC")
+    ('mean squared error', 'accuracy of SVC')
+    """
+    return SCORES.get(learner, f"accuracy of {learner}")
+
+
 def printed_words(judged: Judged | None) -> str:
     """Return the printed mean as text, or "" if no mean is printed."""
     return "" if judged is None else spread(judged.printed.mean, judged.printed.std)
@@ -299,7 +309,7 @@ def matrices(mine: Sequence[Row]) -> list[dict[str, Any]]:
     there is a column for each data set and setting. Methods that use all features are in the last rows of
     each table.
     """
-    across = len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
+    across = several_have_numbers(mine)
     learners = dict.fromkeys(row.ours.learner for row in mine)
     sizes: list[int | None] = [*sorted({row.size for row in mine if row.size is not None}, reverse=True)]
     groups = [
@@ -325,6 +335,11 @@ def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, 
         "columns": [(title(data), setting) for data, setting in columns],
         "rows": lines,
     }
+
+
+def several_have_numbers(mine: Sequence[Row]) -> bool:
+    """Return whether several methods have settings that begin with a number."""
+    return len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
 
 
 def number_across(row: Row, across: bool) -> str:

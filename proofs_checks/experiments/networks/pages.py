@@ -1,18 +1,108 @@
-"""The pages of the site with the results of the network experiments: an index, and a page for each data set.
+"""The pages with the results of the network experiments: the one of `make networks`, and those of the site.
 
-The pages are made from the stored records of our runs. docs/networks-tables.md shows the index. The page of a
-data set compares the figures that the papers print with ours and gives a verdict on each. Then it has the
-means of our runs, study by study.
+`write` makes the page of a run, with a section of tables and figures for each study. `site_pages` makes the
+pages of the site from the stored records of our runs: an index, which docs/networks-tables.md shows, and a
+page for each data set. The page of a data set compares the figures that the papers print with ours and gives
+a verdict on each. Then it has the means of our runs, study by study.
 """
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from proofs_checks.experiments.networks import tables
 from proofs_checks.experiments.networks.data import FORMS, title
-from proofs_checks.experiments.networks.pieces import Record
+from proofs_checks.experiments.networks.figures import draw_study
+from proofs_checks.experiments.networks.pieces import Record, Store, Study, summarize_failures
 from proofs_checks.experiments.networks.verdicts import Judged, Summary
+from sparselin.studies.common import folder, page
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """The run that made the records on the page.
+
+    Attributes
+    ----------
+    command : the command line that repeats or resumes the run.
+    seconds : the seconds of this run.
+    jobs : the number of processes.
+    interrupted : whether Ctrl-C ended the run.
+    left : the number of selections and trainings without a record.
+    against : the method with which all other methods are compared.
+    """
+
+    command: str
+    seconds: float
+    jobs: int
+    interrupted: bool
+    left: int
+    against: str = tables.AGAINST
+
+
+def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
+    """Write the page of the stored records to a folder: index.html, results.json and the figures (PNG and
+    SVG).
+    """
+    records = sorted(store.records.values(), key=tables.place)
+    judged = tables.judged_here(records, store.scale)
+    found = tables.rows(records, judged, run.against)
+    hours = sum(store.seconds.values()) / 3600
+    common = {
+        "run": page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES),
+        "scale": dataclasses.asdict(store.scale),
+        "left": run.left,
+        "failures": summarize_failures(store.failures.values()),
+        "against": run.against,
+    }
+    files: dict[str, bytes] = {}
+    names = dict.fromkeys(row.ours.study for row in found)
+    context = {
+        **common,
+        "hours": f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min",
+        "records": len(records),
+        "counts": tables.counts(judged),
+        "studies": [_section(files, studies.get(name), name, found, records) for name in names],
+        "text": tables.TEXT,
+    }
+    files[folder.INDEX] = page.render(TEMPLATE, context)
+    return folder.write(output, {**common, "rows": [row.as_json() for row in found]}, files)
+
+
+def _section(
+    files: dict[str, bytes],
+    study: Study | None,
+    name: str,
+    found: Sequence[tables.Row],
+    records: Sequence[Record],
+) -> dict[str, Any]:
+    """Return the section of a study as data for the page's template.
+
+    In its long tables, the largest number of features comes first.
+    """
+    mine = [row for row in found if row.ours.study == name]
+    learners = list(dict.fromkeys(row.ours.learner for row in mine))
+    long: dict[str, list[dict[str, str]]] = {row.ours.data: [] for row in mine}
+    for row in sorted(mine, key=lambda row: (learners.index(row.ours.learner), -(row.size or 0))):
+        long[row.ours.data].append(tables.cells(row))
+    drawn = draw_study(name, mine, [record for record in records if record.piece.study == name])
+    return {
+        "name": name,
+        "title": study.title if study else name,
+        "source": study.source if study else "",
+        "caveat": tables.CAVEATS.get(name, ""),
+        "matrices": tables.matrices(mine),
+        "long": [(title(data), lines) for data, lines in long.items()],
+        "figures": [page.figure(files, f"{name}-{what}", *rest) for what, *rest in drawn],
+    }
+
+
+# --- the site --------------------------------------------------------------------------------------------
 
 INDEX = "index"
 """The name of the page with the index."""
@@ -33,7 +123,7 @@ READING = (
 )
 
 
-def pages(records: Sequence[Record]) -> dict[str, str]:
+def site_pages(records: Sequence[Record]) -> dict[str, str]:
     """Return the Markdown of the site's pages by name: first the index, then a page for each data set."""
     if not records:
         return {INDEX: "No records are stored yet: `make networks ARGS=--full` makes them in some hours.\n"}
@@ -44,10 +134,10 @@ def pages(records: Sequence[Record]) -> dict[str, str]:
     for row in sorted(found, key=lambda row: [*FORMS, row.ours.data].index(row.ours.data)):
         names.setdefault(row.ours.data if row.ours.data in FORMS else SIGNALS, set()).add(row.ours.data)
     made = {INDEX: "\n".join(_index(list(names), judged, recorded, len(records)))}
-    for page, sets in names.items():
+    for name, sets in names.items():
         figures = [figure for figure in recorded if figure.printed.data in sets]
         mine = [row for row in found if row.ours.data in sets]
-        made[page] = "\n".join(_page(page, figures, mine))
+        made[name] = "\n".join(_page(name, figures, mine))
     return made
 
 
@@ -130,11 +220,11 @@ def _study(study: str, mine: Sequence[tables.Row], folded: bool) -> Iterator[str
     """
     samples = "; ".join(_samples([row.ours for row in mine]))
     yield f"### {study}\n\n{samples}. {tables.CAVEATS.get(study, '')}\n"
-    across = len({row.ours.method for row in mine if tables.number_of(row.ours.setting)}) > 1
+    across = tables.several_have_numbers(mine)
     sets = dict.fromkeys(row.ours.data for row in mine)
     for data, learner in dict.fromkeys((row.ours.data, row.ours.learner) for row in mine):
         chosen = [row for row in mine if (row.ours.data, row.ours.learner) == (data, learner)]
-        heading = f"{title(data)}: " * (len(sets) > 1) + tables.SCORES.get(learner, f"accuracy of {learner}")
+        heading = f"{title(data)}: " * (len(sets) > 1) + tables.score_words(learner)
         yield f"<details{'' if folded else ' open'}><summary>{heading}</summary>\n"
         yield from _table(_means(chosen, across, timed=learner == mine[0].ours.learner))
         yield "\n</details>\n"
