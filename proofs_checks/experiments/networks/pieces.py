@@ -238,11 +238,18 @@ class Store:
         data = path.read_bytes() if path.exists() else b""
         *lines, rest = data.split(b"\n")
         if rest and not rest.startswith(tuple(start[: len(rest)] for start in _STARTS)):
-            lines.append(rest)  # not the beginning of a record, so `_take` raises
+            lines.append(rest)  # not the beginning of a record, so `_keep` raises
         self.torn = bool(rest)
         self._size, self._end = len(data), len(data) - len(rest)
         for number, line in enumerate(lines, 1):
-            self._take(line, number)
+            try:
+                self._keep(json.loads(line))
+            except (ValueError, KeyError, TypeError) as wrong:
+                raise ValueError(
+                    f"{path}, line {number} was not written by `make networks` "
+                    f"({type(wrong).__name__}: {wrong}). Remove the line, so that its piece is computed "
+                    "again, or choose another folder"
+                ) from None
 
     def add(self, outcome: Outcome, seconds: float) -> None:
         """Append the outcome of a computation as a line of the file.
@@ -259,34 +266,29 @@ class Store:
             if file.tell() != self._size:
                 raise OSError(errno.EBUSY, "another run writes to this file", str(self.path))
             file.truncate(self._end)
-            self._size = self._end
             try:
                 _write(file, line)
-            except OSError:
+            except BaseException:
                 file.truncate(self._end)
                 raise
-        self._size = self._end = self._end + len(line)
-        self._take(line, 0)
+            finally:
+                self._size = self._end = file.seek(0, os.SEEK_END)
+        self._keep(json.loads(line))
 
-    def _take(self, line: bytes, number: int) -> None:
-        try:
-            content = json.loads(line.decode())
-            scale, seconds = dict(content["scale"]), float(content["seconds"])
-            record = Record.from_json(content["record"]) if "record" in content else None
-            piece = record.piece if record else Piece(**content["failure"]["piece"])
-            error = "" if record else str(content["failure"]["error"])
-        except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-            raise ValueError(
-                f"{self.path}, line {number} was not written by `make networks` ({type(wrong).__name__}: "
-                f"{wrong}). Remove the line, so that its piece is computed again, or choose another folder"
-            ) from None
-        if scale != self.scale.record_fields():
-            self.others += record is not None
-        elif record is not None:
-            self.failures.pop(piece.key, None)
-            self.records[piece.key], self.seconds[piece.key] = record, seconds
-        elif piece.key not in self.records:
-            self.failures[piece.key] = Failure(piece, error)
+    def _keep(self, content: Mapping[str, Any]) -> None:
+        """Keep the outcome in a line of the file, if it belongs to this scale."""
+        seconds, mine = float(content["seconds"]), content["scale"] == self.scale.record_fields()
+        if "record" in content:
+            record = Record.from_json(content["record"])
+            self.others += not mine
+            if mine:
+                self.failures.pop(record.piece.key, None)
+                self.records[record.piece.key] = record
+                self.seconds[record.piece.key] = seconds
+        else:
+            failure = Failure(Piece(**content["failure"]["piece"]), str(content["failure"]["error"]))
+            if mine and failure.piece.key not in self.records:
+                self.failures[failure.piece.key] = failure
 
 
 def _write(file: Any, line: bytes) -> None:
