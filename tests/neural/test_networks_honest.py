@@ -10,8 +10,6 @@ from refusals import refuses
 from sklearn.model_selection import train_test_split
 
 from proofs_checks.experiments.networks import (
-    completion,
-    downstream,
     honest,
     lassonet_study,
     protocol,
@@ -207,14 +205,14 @@ def test_parts_are_disjoint_and_scaled_by_training_entries():
     X = low_rank()
     X[3], X[5:15, 1:] = np.nan, np.nan
     known = ~np.isnan(X)
-    given = completion.split_entries(X, seed=1)
+    given = lassonet_study.split_entries(X, seed=1)
     parts = np.stack([given.train, given.validation, given.test])
     assert np.array_equal(parts.sum(axis=0), known & given.train.any(axis=1, keepdims=True))
     assert abs(given.train.sum() / known.sum() - 0.8) < 0.05
     own = np.where(given.train, given.Z, np.nan)
     np.testing.assert_allclose(np.nanmean(own, axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(np.nanstd(own, axis=0), 1)
-    again = completion.split_entries(np.where(given.test, X + 1e3, X), seed=1)
+    again = lassonet_study.split_entries(np.where(given.test, X + 1e3, X), seed=1)
     assert np.array_equal(again.Z[~given.test], given.Z[~given.test])
 
 
@@ -224,20 +222,20 @@ def blind(given):
 
 
 def test_soft_impute_finds_a_matrix_of_low_rank():
-    given = completion.split_entries(low_rank(), seed=1)
-    X, note = completion.soft_impute(given)
+    given = lassonet_study.split_entries(low_rank(), seed=1)
+    X, note = lassonet_study.soft_impute(given)
     assert given.error(X, given.test) < 0.05 < 0.5 < given.error(0 * X, given.test)
     assert note.startswith("λ = ")
-    assert np.array_equal(completion.soft_impute(blind(given))[0], X)
+    assert np.array_equal(lassonet_study.soft_impute(blind(given))[0], X)
 
 
 def test_networks_impute_from_few_columns():
     """Two columns determine a matrix of rank two, and test entries have no effect."""
-    given = completion.split_entries(low_rank(missing=0.0), seed=1)
+    given = lassonet_study.split_entries(low_rank(missing=0.0), seed=1)
     options = np.where(given.train, given.Z, 0), range(12), 1, dataclasses.replace(TINY, epochs=0.2)
-    found = completion.reconstruct(given, *options)
+    found = lassonet_study.reconstruct(given, *options)
     assert given.error(found, given.test) < 0.5
-    assert np.array_equal(completion.reconstruct(blind(given), *options), found)
+    assert np.array_equal(lassonet_study.reconstruct(blind(given), *options), found)
 
 
 # --- downstream learners, and signals in noise, on embedded or artificial data ----------------------------
@@ -295,7 +293,7 @@ def test_anchors_are_by_the_released_rows_and_scaling():
     found = table("digits")
 
     def prepared(name, seed=7):
-        return downstream.prepare_rows(found, downstream.PREPARATIONS[name], seed)
+        return honest.prepare_rows(found, honest.PREPARATIONS[name], seed)
 
     low, span = found.X.min(axis=0), np.maximum(np.ptp(found.X, axis=0), 1e-9)
     X, X_test, y, y_test = train_test_split(found.X, found.y, test_size=0.2, random_state=42)
@@ -310,11 +308,11 @@ def test_anchors_are_by_the_released_rows_and_scaling():
 
 
 def test_pieces_of_anchors():
-    pieces = list(downstream.ANCHORS.pieces(["digits"], SMALL))
-    assert {p.setting for p in pieces} == set(downstream.PREPARATIONS) - {"official rows"}
-    shares = [downstream.ANCHORS.run(p, FULL).scores[p.method] for p in pieces if p.setting == "as released"]
+    pieces = list(honest.ANCHORS.pieces(["digits"], SMALL))
+    assert {p.setting for p in pieces} == set(honest.PREPARATIONS) - {"official rows"}
+    shares = [honest.ANCHORS.run(p, FULL).scores[p.method] for p in pieces if p.setting == "as released"]
     assert min(shares) > 0.95
-    large = list(downstream.ANCHORS.pieces(["mnist", "isolet"], FULL))
+    large = list(honest.ANCHORS.pieces(["mnist", "isolet"], FULL))
     mnist = [p for p in large if p.data == "mnist"]
     assert {p.setting for p in mnist} == {"as released"}
     assert sorted(p.seed for p in mnist) == [1, 1, 1, 2, 3, 4, 5]
@@ -322,17 +320,17 @@ def test_pieces_of_anchors():
 
 
 def test_settings_reach_the_method(monkeypatch):
-    watched = Mock(return_value=downstream.protocol.Picks((0, 1), 0.0))
-    monkeypatch.setattr(downstream.protocol, "pick", watched)
-    downstream._picks.__wrapped__("digits", "Sequential LASSO", 50, 1, SMALL)
+    watched = Mock(return_value=honest.Picks((0, 1), 0.0))
+    monkeypatch.setattr(honest, "pick", watched)
+    honest._learner_picks.__wrapped__("digits", "Sequential LASSO", 50, 1, SMALL)
     assert watched.call_args.args[6] == {"decrease": 0.02, "epochs": 1}
 
 
 def test_all_features_learn_from_all_rows_but_the_test_rows():
     """Sequential Attention is run anew for each k."""
-    pieces = list(downstream.DOWNSTREAM.pieces(["breast_cancer"], SMALL))
+    pieces = list(honest.DOWNSTREAM.pieces(["breast_cancer"], SMALL))
     attention = next(p for p in pieces if p.method == "Sequential Attention")
-    whole, few = (downstream.DOWNSTREAM.run(piece, SMALL) for piece in (pieces[0], attention))
-    assert (pieces[0].method, pieces[0].k, whole.support) == (downstream.ALL, 30, ())
+    whole, few = (honest.DOWNSTREAM.run(piece, SMALL) for piece in (pieces[0], attention))
+    assert (pieces[0].method, pieces[0].k, whole.support) == (honest.ALL, 30, ())
     assert whole.rows == 399 + 57
     assert (few.note, len(few.support), attention.k) == ("", 25, 25)

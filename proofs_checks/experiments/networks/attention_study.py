@@ -326,7 +326,7 @@ def _masks(piece: Piece, scale: Scale) -> Record:
 # --- Figure 11: do true marginal gains and attention rank the features alike? ------------------------------
 #
 # S are the first k picks of Sequential Attention. A network is trained for S, and for S ∪ {i} with each i not
-# in S. One phase of attention is trained with S selected (`sparselin.neural.gains`). "Spearman" is the rank
+# in S. One phase of attention is trained with S selected (`gains`). "Spearman" is the rank
 # correlation of both.
 
 SELECTED = (0, 9, 49)
@@ -471,6 +471,7 @@ STUDIES = (
         run=_masks,
     ),
 )
+"""The studies of Sequential Attention's tables."""
 GAINS = Study(
     name="gains",
     title="Marginal gains and attention",
@@ -479,4 +480,3 @@ GAINS = Study(
     pieces=_gains_pieces,
     run=_gains,
 )
-"""The studies of Sequential Attention's tables."""

@@ -3,14 +3,7 @@
 The studies that decide whether the figures of the papers are reproduced come first.
 """
 
-from proofs_checks.experiments.networks import (
-    attention_study,
-    completion,
-    downstream,
-    honest,
-    lassonet_study,
-    signals,
-)
+from proofs_checks.experiments.networks import attention_study, honest, lassonet_study, signals
 from proofs_checks.experiments.networks.pieces import Study
 from sparselin.validation import check_new
 
@@ -21,10 +14,10 @@ STUDIES: dict[str, Study] = {
         honest.STUDY,
         lassonet_study.STUDY,
         lassonet_study.PIXELS,
-        completion.STUDY,
+        lassonet_study.COMPLETION,
         attention_study.GAINS,
-        downstream.ANCHORS,
-        downstream.DOWNSTREAM,
+        honest.ANCHORS,
+        honest.DOWNSTREAM,
         signals.STUDY,
     )
 }
