@@ -340,14 +340,14 @@ def prepare_rows(found: Table, preparation: Preparation, seed: int) -> Split:
     >>> len(rows.X), len(rows.X_test), float(rows.X_test.min()), float(rows.X.max())
     (1437, 360, 0.0, 1.0)
     """
-    X = _scaled(found.X, preparation.scaling)
+    X = _scale_features(found.X, preparation.scaling)
     if not np.isfinite(X).all():
         raise ValueError(f"{found.title} must have no missing values for {preparation}")
     train, test = _row_numbers(found, preparation.rows, seed)
     return Split(X[train], found.y[train], X[test], found.y[test])
 
 
-def _scaled(X: Any, scaling: str) -> NDArray[np.float32]:
+def _scale_features(X: Any, scaling: str) -> NDArray[np.float32]:
     X = np.asarray(X, np.float64)
     if scaling == "none":
         low, span = np.zeros(1), np.ones(1)
