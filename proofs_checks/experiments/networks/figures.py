@@ -50,15 +50,11 @@ def draw_study(study: str, mine: Sequence[tables.Row], records: Sequence[Record]
         yield from _pixels(data, records)
 
 
-def _caption(learner: str, rest: str) -> str:
-    """Return the caption of a figure that shows a kind of score."""
+def _figure(what: str, learner: str, rest: str, panels: Sequence[Axes]) -> Figure:
+    """Return a figure that shows a kind of score, with its name and its caption."""
     words = tables.score_words(learner)
-    return words[:1].upper() + words[1:] + rest
-
-
-def _name(what: str, learner: str) -> str:
-    """Return the name of the file of a figure that shows a kind of score."""
-    return f"{what}-" + "".join(letter if letter.isalnum() else "-" for letter in learner)
+    letters = "".join(letter if letter.isalnum() else "-" for letter in learner)
+    return f"{what}-{letters}", words[:1].upper() + words[1:] + rest, panels[0].figure
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
@@ -70,11 +66,11 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
     points = [(s.k, s) for s in plain if s.rows == fewest[s.data, s.method]]
     if len({k for k, _ in points}) > 1:
-        drawn = study_lines(points, "features", tables.score_words(learner))
+        panels = study_lines(points, "features", tables.score_words(learner))
         words = " against k: means over seeds."
         if len({method for _, method in fewest}) > MANY:
             words += " The methods that are first most often have colours."
-        yield _name("k", learner), _caption(learner, words), drawn[0].figure
+        yield _figure("k", learner, words, panels)
 
 
 def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
@@ -86,23 +82,19 @@ def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     if len({summary.method for summary in plain}) <= MANY:
         return
     sign, pairs = -1 if learner in tables.LOWER else 1, []
-    for ours in sorted(
-        (s for s in plain if s.method == tables.AGAINST and len(s.values) > 1), key=lambda s: s.k
-    ):
-        alike = [
-            s for s in plain
-            if (s.data, s.k, s.rows) == (ours.data, ours.k, ours.rows) and s is not ours and len(s.values) > 1
-        ]  # fmt: skip
-        if alike:
-            pairs.append((ours, max(alike, key=lambda s: sign * s.mean)))
+    repeated = [s for s in plain if len(s.values) > 1]
+    for ours in sorted((s for s in repeated if s.method == tables.AGAINST), key=lambda s: s.k):
+        like = ours.data, ours.k, ours.rows
+        others = [s for s in repeated if s is not ours and (s.data, s.k, s.rows) == like]
+        if others:
+            pairs.append((ours, max(others, key=lambda s: sign * s.mean)))
     if pairs:
-        drawn = study_leads(pairs, f"lead of {tables.AGAINST}")
         words = (
             f": the mean of {tables.AGAINST} minus that of the best other method, ± two standard errors of "
             "the difference. The best method is chosen by the same scores, so chance makes the "
             "differences too unfavourable."
         )
-        yield _name("lead", learner), _caption(learner, words), drawn[0].figure
+        yield _figure("lead", learner, words, study_leads(pairs, f"lead of {tables.AGAINST}"))
 
 
 def _against_setting(study: str, mine: Sequence[tables.Row], learner: str) -> Iterator[Figure]:
@@ -121,9 +113,8 @@ def _against_setting(study: str, mine: Sequence[tables.Row], learner: str) -> It
     if points:
         what = _NUMBERS.get(study, "setting")
         sorted_points = {data: sorted(means) for data, means in printed.items()}
-        drawn = study_lines(points, what, tables.score_words(learner), sorted_points)
-        words = _caption(learner, f" against {what}: means over seeds.")
-        yield _name("setting", learner), words, drawn[0].figure
+        panels = study_lines(points, what, tables.score_words(learner), sorted_points)
+        yield _figure("setting", learner, f" against {what}: means over seeds.", panels)
 
 
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
@@ -147,10 +138,11 @@ def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
         if made.k == k and made.rows == usual[made.data]
     }
     learner = timed[0].learner
-    drawn = study_times([made for made in timed if made in shown.values()], tables.score_words(learner))
+    panels = study_times([made for made in timed if made in shown.values()], tables.score_words(learner))
     tuned = ", with its tuning" if any("tuning" in made.seconds for made in shown.values()) else ""
     rest = f" ± std at k = {k} against the seconds of the selection{tuned}, by one thread."
-    yield "seconds", _caption(learner, rest), drawn[0].figure
+    _, caption, drawn = _figure("seconds", learner, rest, panels)
+    yield "seconds", caption, drawn
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
