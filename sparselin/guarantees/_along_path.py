@@ -390,7 +390,8 @@ def _square(score: float, others: FloatArray, picks: int) -> float:
     picks : the number of picks, 0 or 1.
     """
     largest = float(others.max(initial=0.0))
-    return 1.0 if not picks or score >= largest else max(0.0, score / largest) ** 2
+    least = max(0.0, score)  # a score is not negative; its lower bound may be
+    return 1.0 if not picks or least >= largest else (least / largest) ** 2
 
 
 def _may_end(left: _Remainder) -> tuple[bool, bool]:
