@@ -201,7 +201,8 @@ def judge(path: Path, time_limit: float) -> None:
             bounds[key] = certify_value(frontier_instance(**drawn), size, time_limit)
         least, most = bounds[key]
         claimed = answer["objective"] * (1 - case["gap"])
-        word = "confirmed" if least >= claimed else "refuted" if most < claimed else "open"
+        word = "refuted" if most < claimed else "open"
+        word = "confirmed" if least >= claimed else word
         counts.setdefault(answer["entrant"], Counter())[word] += 1
     for name, count in counts.items():
         print(name, dict(count), flush=True)  # noqa: T201

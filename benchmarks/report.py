@@ -80,7 +80,8 @@ def line(row: dict[str, Any]) -> str:
     notes = [f"goal {goal}: {met}"] if goal and met else []
     notes += [f"right: {right}"] if right else []
     text = escape("  ".join([f"{row['key']:28}", *times, *notes]))
-    colour = "red" if row["correct"] is False else "yellow" if row["met"] is False else ""
+    colour = "yellow" if row["met"] is False else ""
+    colour = "red" if row["correct"] is False else colour
     return f"[{colour}]{text}" if colour else text
 
 

@@ -29,7 +29,8 @@ def inline(text: str) -> Iterator[nodes.Node]:
     for found in MARKED.finditer(text):
         yield nodes.Text(text[end : found.start()])
         part, end = found.group(), found.end()
-        kind = nodes.literal if found["code"] else nodes.emphasis if found["stars"] else nodes.inline
+        kind = nodes.emphasis if found["stars"] else nodes.inline
+        kind = nodes.literal if found["code"] else kind
         yield kind("", part.strip("`*"))
     yield nodes.Text(text[end:])
 
