@@ -13,15 +13,15 @@ theory (`subsets`, `post_selection`, `explanations`, `guarantees`, `verification
 """
 
 from sparselin import results
-from sparselin.validation.extras import Extra, attach_stub
+from sparselin.validation.extras import Extra, attach_stub, installed_by
 
 __version__ = "1.0.0"
 
 _NEEDED = {
-    "neural": Extra("torch", "PyTorch", "pip install 'sparselin[neural]'"),
-    "testing": Extra("hypothesis", "hypothesis", "pip install 'sparselin[verify]'"),
-    "post_selection.inference": Extra("flint", "python-flint", "pip install 'sparselin[verify]'"),
-    "plots.explorer.widget": Extra("anywidget", "anywidget", "pip install 'sparselin[notebooks]'"),
+    "neural": Extra("torch", "PyTorch", installed_by("neural")),
+    "testing": Extra("hypothesis", "hypothesis", installed_by("verify")),
+    "post_selection.inference": Extra("flint", "python-flint", installed_by("verify")),
+    "plots.explorer.widget": Extra("anywidget", "anywidget", installed_by("notebooks")),
 }
 __getattr__, _present, _names = attach_stub(__name__, __file__, _NEEDED)
 # names that load from here, as in checkouts before 1.0, until 1.1; `results` lists them

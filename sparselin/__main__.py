@@ -3,6 +3,8 @@
 import importlib.util
 import sys
 
+from sparselin.validation.extras import installed_by
+
 NEEDED = ("click", "rich", "jinja2", "matplotlib")
 # the outside solvers, which only these commands need
 SOLVERS, SOLVED = ("cvxpy", "clarabel"), ("verify", "ledger")
@@ -13,7 +15,7 @@ def main() -> None:
     needed = NEEDED + (SOLVERS if sys.argv[1:2] and sys.argv[1] in SOLVED else ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
-        sys.exit(f"The sparselin command needs {', '.join(missing)}: pip install 'sparselin[verify]'")
+        sys.exit(f"The sparselin command needs {', '.join(missing)}: {installed_by('verify')}")
     try:
         from sparselin.studies.common.group import cli
     except KeyboardInterrupt:  # later, the commands catch it themselves

@@ -14,9 +14,9 @@ from sparselin.ensembles.claims import Rate as Rate
 from sparselin.ensembles.claims import rate as rate
 from sparselin.ensembles.claims import smaller as smaller
 from sparselin.validation import FloatArray, check_count, check_real
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
-with needs("hypothesis", "sparselin.testing needs hypothesis: pip install 'sparselin[verify]'"):
+with needs("hypothesis", f"sparselin.testing needs hypothesis: {installed_by('verify')}"):
     from hypothesis import strategies as st
 
 Pair: TypeAlias = tuple[FloatArray, FloatArray]

@@ -14,9 +14,9 @@ import numpy as np
 from sparselin.certificates import step as steps
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, step_name
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
-_USE = "certify, and the check of a flow in balls, need python-flint: pip install 'sparselin[verify]'"
+_USE = f"certify, and the check of a flow in balls, need python-flint: {installed_by('verify')}"
 with needs("flint", _USE):
     from flint import arb, arb_mat, fmpq, fmpq_mat
 

@@ -9,7 +9,9 @@ import importlib.util
 
 import lazy_loader
 
+from sparselin.validation.extras import installed_by
+
 if importlib.util.find_spec("torch") is None:
-    raise ModuleNotFoundError("sparselin.neural needs PyTorch: pip install 'sparselin[neural]'", name="torch")
+    raise ModuleNotFoundError(f"sparselin.neural needs PyTorch: {installed_by('neural')}", name="torch")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
 from sparselin.results.display import printable
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -104,7 +104,7 @@ def in_space(X: Any, y: Any, n: int | None = None) -> Problem:
 
 def pyplot() -> Any:
     """Import and return matplotlib.pyplot. If it is missing, ModuleNotFoundError says how to install it."""
-    with needs("matplotlib", "figures need matplotlib: pip install 'sparselin[plot]'"):
+    with needs("matplotlib", f"figures need matplotlib: {installed_by('plot')}"):
         import matplotlib.pyplot as plt
     return plt
 

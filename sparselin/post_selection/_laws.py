@@ -25,9 +25,9 @@ from scipy.special import stdtrit
 
 from sparselin.parallel.threads import precision
 from sparselin.results import FloatArray
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
-with needs("flint", "inference needs python-flint: pip install 'sparselin[verify]'"):
+with needs("flint", f"inference needs python-flint: {installed_by('verify')}"):
     from flint import arb
 
 Set: TypeAlias = list[tuple[float, float]]

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparselin.validation.extras import installed_by
+
 # the rounding of a bound that stands in the place of digits
 _OUTWARD = {
     "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
@@ -199,7 +201,8 @@ def _frames(library: str | None) -> Any:
             return importlib.import_module(name)
         except ImportError:
             continue
-    raise ImportError(f"to_frame needs {library or 'pandas or polars'}: pip install 'sparselin[frames]'")
+    extra = "frames" if library == "polars" else "pandas"
+    raise ImportError(f"to_frame needs {library or 'pandas or polars'}: {installed_by(extra)}")
 
 
 def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[list[str]], int]:

@@ -14,7 +14,7 @@ import numpy as np
 from sparselin.problem.memory import available
 from sparselin.scale.checkpoint import stamp_of_file, stamp_of_map, whole_map
 from sparselin.scale.factor import BLOCK
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
 _DEFAULT_MEMORY = 2**28  # bytes that a pass may take by default
 _BUFFER = 2**16  # bytes of a column of a Parquet file that are read at a time
@@ -236,7 +236,7 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
 
 def file_of(path: Any) -> Any:
     """Open a Parquet file as a stream; FileNotFoundError, or ValueError if the file has another format."""
-    with needs("pyarrow", "Parquet files need pyarrow: pip install 'sparselin[scale]'"):
+    with needs("pyarrow", f"Parquet files need pyarrow: {installed_by('scale')}"):
         import pyarrow.parquet as pq
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)

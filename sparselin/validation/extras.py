@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 import lazy_loader
 
 
+def installed_by(extra: str) -> str:
+    """Return the command that installs an extra of this package: from an index, and from a checkout."""
+    return f"pip install 'sparselin[{extra}]' (in a checkout: pip install '.[{extra}]')"
+
+
 @contextlib.contextmanager
 def needs(package: str, use: str) -> Iterator[None]:
     """Import an optional package inside a `with` block; if it is missing, the error says how to install it.

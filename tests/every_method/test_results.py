@@ -470,10 +470,10 @@ def test_the_frame_is_of_the_library_that_is_there(monkeypatch):
     assert isinstance(path.to_frame(), pandas.DataFrame)
     monkeypatch.setitem(sys.modules, "pandas", None)  # as where it is not installed
     assert isinstance(path.to_frame(), polars.DataFrame)
-    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'sparselin\[frames\]'"):
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'sparselin\[pandas\]'"):
         path.to_frame("pandas")
     monkeypatch.setitem(sys.modules, "polars", None)
-    refuses(r"needs pandas or polars: pip install 'sparselin\[frames\]'", path.to_frame, error=ImportError)
+    refuses(r"needs pandas or polars: pip install 'sparselin\[pandas\]'", path.to_frame, error=ImportError)
     monkeypatch.setitem(sys.modules, "pandas", both[0])
     monkeypatch.delitem(sys.modules, "polars")
     assert isinstance(path.to_frame(), pandas.DataFrame)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from sparselin.studies.common import serve
 from sparselin.studies.common.group import cli
+from sparselin.validation.extras import installed_by
 
 
 def run(monkeypatch, *arguments, browser=True):
@@ -62,7 +63,7 @@ def test_the_command_names_what_is_missing(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     found = run(monkeypatch)
     assert found.exit_code == 1
-    assert found.output == "Error: the explorer needs marimo: pip install 'sparselin[notebooks]'\n"
+    assert found.output == f"Error: the explorer needs marimo: {installed_by('notebooks')}\n"
 
 
 def test_a_full_disk_of_the_cache_is_named(monkeypatch, tmp_path):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import sparselin.estimators
+from sparselin.validation.extras import installed_by
 
 OPTIONAL = (
     "torch pysindy matplotlib pandas polars cvxpy clarabel hypothesis flint rich click anywidget duckdb "
@@ -43,14 +44,14 @@ for module, name, package in missing:
 print(json.dumps(found))
 """
 MISSING = [
-    ("sparselin.estimators", "LassoNetRegressor", "PyTorch: pip install 'sparselin[neural]'"),
-    ("sparselin.estimators", "SequentialAttentionClassifier", "PyTorch: pip install 'sparselin[neural]'"),
+    ("sparselin.estimators", "LassoNetRegressor", "PyTorch: " + installed_by("neural")),
+    ("sparselin.estimators", "SequentialAttentionClassifier", "PyTorch: " + installed_by("neural")),
     ("sparselin.estimators", "OLSOptimizer", "pysindy: pip install 'pysindy>=2.1'"),
     ("sparselin.estimators", "choose_terms", "pysindy: pip install 'pysindy>=2.1'"),
-    ("sparselin", "neural", "PyTorch: pip install 'sparselin[neural]'"),
-    ("sparselin", "testing", "hypothesis: pip install 'sparselin[verify]'"),
-    ("sparselin", "inference", "python-flint: pip install 'sparselin[verify]'"),
-    ("sparselin", "explore", "anywidget: pip install 'sparselin[notebooks]'"),
+    ("sparselin", "neural", "PyTorch: " + installed_by("neural")),
+    ("sparselin", "testing", "hypothesis: " + installed_by("verify")),
+    ("sparselin", "inference", "python-flint: " + installed_by("verify")),
+    ("sparselin", "explore", "anywidget: " + installed_by("notebooks")),
 ]
 
 

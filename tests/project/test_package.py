@@ -90,7 +90,10 @@ main()
         assert result.stdout.startswith("Usage: sparselin select")
         return
     assert result.returncode == 1
-    assert result.stderr.strip() == f"The sparselin command needs {missing}: pip install 'sparselin[verify]'"
+    assert result.stderr.strip() == (
+        f"The sparselin command needs {missing}: "
+        "pip install 'sparselin[verify]' (in a checkout: pip install '.[verify]')"
+    )
 
 
 def build(folder, target):

@@ -23,7 +23,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 BLANKS = {
     ".zenodo.json": 3, "CHANGELOG.md": 1, "CITATION.cff": 2, "docs/CODE_OF_CONDUCT.md": 1,
-    "docs/CONTRIBUTING.md": 2, "README.md": 1, "docs/SECURITY.md": 2, "docs/paper/paper.md": 9,
+    "docs/CONTRIBUTING.md": 2, "docs/SECURITY.md": 2, "docs/paper/paper.md": 9,
     "pyproject.toml": 4, "release/recipe.yaml": 2,
 }  # fmt: skip
 

@@ -24,6 +24,7 @@ from sparselin.ensembles.datasets import FOLDER
 from sparselin.studies.common import command as cli
 from sparselin.studies.common.folder import ReportError
 from sparselin.studies.common.page import pictures
+from sparselin.validation.extras import installed_by
 
 _LOG = 60.0  # without a terminal, the seconds between two lines of progress
 
@@ -127,7 +128,7 @@ def _studies(text: str | None) -> dict[str, pieces.Study]:
     Raises ClickException if PyTorch is not installed.
     """
     if importlib.util.find_spec("torch") is None:
-        raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
+        raise click.ClickException(f"networks need PyTorch: {installed_by('neural')}")
     from proofs_checks.experiments.networks.studies import STUDIES
 
     chosen = (

@@ -18,9 +18,9 @@ from sparselin.plots.style import in_space
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
-from sparselin.validation.extras import needs
+from sparselin.validation.extras import installed_by, needs
 
-with needs("anywidget", "the explorer needs anywidget: pip install 'sparselin[notebooks]'"):
+with needs("anywidget", f"the explorer needs anywidget: {installed_by('notebooks')}"):
     import anywidget
     import traitlets
 

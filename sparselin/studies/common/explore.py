@@ -8,6 +8,7 @@ import click
 
 from sparselin.plots.explorer.presets import address, state_of
 from sparselin.studies.common.command import Terminal
+from sparselin.validation.extras import installed_by
 
 
 @click.command(short_help="Drag a design and watch the dual polytope and the picks.")
@@ -33,7 +34,7 @@ def explore(start: str, port: int, browser: bool) -> None:
         raise click.BadParameter(str(error), param_hint="ADDRESS") from None
     for module in ("marimo", "anywidget"):
         if importlib.util.find_spec(module) is None:
-            raise click.ClickException(f"the explorer needs {module}: pip install 'sparselin[notebooks]'")
+            raise click.ClickException(f"the explorer needs {module}: {installed_by('notebooks')}")
     from sparselin.studies.common import serve
 
     try:

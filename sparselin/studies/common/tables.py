@@ -34,6 +34,7 @@ from sparselin.studies.common.table_numerals import (
 )
 from sparselin.studies.common.table_numerals import is_number as is_number
 from sparselin.studies.common.table_text import Signs, check_text, find_separator, open_text, rows_of
+from sparselin.validation.extras import installed_by
 
 _LEVEL = "__index_level_"  # the names that pandas gives to an index of rows in a Parquet file
 _TEXTS = (".csv", ".tsv", ".txt")
@@ -256,7 +257,7 @@ def _sheets(path: Path) -> tuple[list[str], str]:
         first = book.sheetnames[0]
         book.close()
     except ImportError as error:
-        raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
+        raise BadTable(f"{path}: {error}. Install it by {installed_by('frames')}") from None
     except Exception as error:  # a broken archive, or broken XML
         why = (str(error).splitlines() or [type(error).__name__])[0][:200]
         words = f"{path} cannot be read by pandas.read_excel: {why}"
@@ -488,7 +489,7 @@ def call_pandas(path: Path, reader: str, options: dict[str, Any]) -> Any:
         pandas = importlib.import_module("pandas")
         return getattr(pandas, reader)(path, **options, **whole).copy()  # in one block: faster
     except ImportError as error:  # also of the package with which pandas reads this kind of file
-        raise BadTable(f"{path}: {error}. Install it by pip install 'sparselin[frames]'") from None
+        raise BadTable(f"{path}: {error}. Install it by {installed_by('frames')}") from None
     except Exception as error:  # each reader raises its own errors
         why = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise BadTable(f"{path} cannot be read by pandas.{reader}: {why}") from None
