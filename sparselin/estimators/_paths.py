@@ -356,10 +356,13 @@ class Sets:
         return ModelPath(tuple(self.results), self.models, self.status)
 
 
-def widen(result: Any, kept: IndexArray, d: int, names: Names, classes: Any = None) -> Any:
+def widen(
+    result: Any, kept: IndexArray, d: int, names: Names, classes: Any = None, groups: Any = None
+) -> Any:
     """Translate a result on the columns `kept` of X into a result on all d columns.
 
     classes : the labels that 0 and 1 stand for, if y had labels.
+    groups : the labels of the groups, if there are groups.
     """
     if isinstance(result, tuple):
         return tuple(widen(subset, kept, d, names) for subset in result)
@@ -373,6 +376,7 @@ def widen(result: Any, kept: IndexArray, d: int, names: Names, classes: Any = No
     if isinstance(result, GroupPath):
         new["groups"] = np.full(d, -1)
         new["groups"][kept] = result.groups
+        new["group_names"] = None if groups is None else tuple(map(str, groups.tolist()))
     elif isinstance(result, LassoPath):
         new["active"] = tuple(tuple(kept[list(some)].tolist()) for some in result.active)
     elif isinstance(result, GeneralizedPath):

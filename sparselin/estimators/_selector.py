@@ -361,7 +361,9 @@ class PathSelector(  # type: ignore[misc]
 
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        path = _paths.widen(result, kept, self.n_features_in_, self._names, self.classes_)
+        path = _paths.widen(
+            result, kept, self.n_features_in_, self._names, self.classes_, self.groups_
+        )
         return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparselin.results import base
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
-from sparselin.results.display import Column, Table, list_names
+from sparselin.results.display import Column, Table, list_names, number
 
 
 @result
@@ -306,9 +306,12 @@ class GroupPath(base.WithSquares):
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
         (for standardized columns, `lam_star` refers to these columns), loss, classes.
+    group_names : the names of the groups 0, …, max(groups), which are the labels that a selector got as
+        `groups`; or None.
 
-    `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
-    ties, r2 (after the step; for other losses d2).
+    `to_frame()` has a row for each step: step, group (its name, or else its number), columns (their names,
+    with commas), coefficients (the final ones of these columns, with commas; for one output only), lam_star,
+    margin, ties, r2 (after the step; for other losses d2).
 
     >>> from sparselin.estimators import OMPSelector
     >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [4.0, 2.0, 1.0, 1.0]
@@ -317,11 +320,13 @@ class GroupPath(base.WithSquares):
     <GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED>
     >>> print(path)
     GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED
-    step  group  columns     λ*  margin  ties      R²
-       1      0  x0, x1   8.246  0.1511        0.9091
-       2      1  x2       1.000   1.000        0.9545
+    step  group  columns  coefficients     λ*  margin  ties      R²
+       1  a      x0, x1   1.500, 1.000  8.246  0.1511        0.9091
+       2  b      x2       1.000         1.000   1.000        0.9545
     R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
     COMPLETED: completed as requested
+    >>> path.order_names, path.support_names, path.coef[:, 0]
+    (('a', 'b'), ('x0', 'x1', 'x2'), array([1.5, 1. , 1. ]))
     >>> path.predict([[1.0, 0.0, 0.0]], 1)
     array([[2.]])
     """
@@ -341,9 +346,34 @@ class GroupPath(base.WithSquares):
     recession: FloatArray
     status: Status
     fit: Fit
+    group_names: Names = None
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @property
+    def coef(self) -> FloatArray:
+        """(s, q) the coefficients of the final model, on the columns of `support`."""
+        return self.coef_at(len(self))
+
+    @property
+    def intercept(self) -> FloatArray:
+        """(q,) the intercepts of the final model; zeros if it has none."""
+        return np.asarray(self.intercept_path[-1])
+
+    @property
+    def support_names(self) -> tuple[str, ...]:
+        """The names of the columns in `support`."""
+        return self._names_of(self.support)
+
+    @property
+    def order_names(self) -> tuple[str, ...]:
+        """The names of the groups in `order`."""
+        return tuple(map(self.group_name_of, self.order.tolist()))
+
+    def group_name_of(self, g: int) -> str:
+        """Return the name of group g, or its number as a text if the groups have no names."""
+        return str(g) if self.group_names is None else self.group_names[g]
 
     def features_at(self, t: int) -> IndexArray:
         """Return the columns of the first t groups, 0 ≤ t ≤ len(order)."""
@@ -372,6 +402,15 @@ class GroupPath(base.WithSquares):
         """
         return _predict(self, X, t)
 
+    def _coefficients(self) -> tuple[Column, ...]:
+        """Return the columns of the table with the final coefficients of each group, for one output."""
+        if self.intercept_path.shape[1] > 1:
+            return ()
+        values = [self.coef[a:b, 0] for a, b in itertools.pairwise(self.sizes)]
+        short = [list_names([number(x) for x in coef.tolist()], what="coefficients") for coef in values]
+        whole = [", ".join(map(str, coef.tolist())) for coef in values]
+        return Column(None, "coefficients", short), Column("coefficients", None, whole)
+
     def _headline(self) -> str:
         loss, share = ("", "R²") if self.loss == "squared" else (f"{self.loss}, ", "D²")
         columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
@@ -379,7 +418,10 @@ class GroupPath(base.WithSquares):
 
     def _table(self) -> Table:
         members = [self._names_of(self.support[a:b]) for a, b in itertools.pairwise(self.sizes)]
-        others = [[str(i) for i in T if i != g] for g, T in zip(self.order, self.ties, strict=True)]
+        others = [
+            [self.group_name_of(i) for i in T if i != g] for g, T in zip(self.order, self.ties, strict=True)
+        ]
+        groups = self.order if self.group_names is None else list(self.order_names)
         key = "r2"
         head = "R²"
         notes = self.fit.notes()
@@ -390,16 +432,17 @@ class GroupPath(base.WithSquares):
             notes = self.fit.notes(self.intercept_path[-1, 0], whole)
         for g in self.unfitted:
             J = np.flatnonzero(self.groups == g)
-            notes.append(note_on_end(self, f"group {g} ({list_names(self._names_of(J))})", J))
+            notes.append(note_on_end(self, f"group {self.group_name_of(g)} ({list_names(self._names_of(J))})", J))
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("group", "group", self.order),
+            Column("group", "group", groups),
             Column(None, "columns", [list_names(names) for names in members]),
             Column("columns", None, [", ".join(names) for names in members]),
+            *self._coefficients(),
             Column("lam_star", "λ*", self.lam_star),
             Column("margin", "margin", self.margin),
-            Column(None, "ties", [list_names(groups, what="groups") for groups in others]),
-            Column("ties", None, [", ".join(groups) for groups in others]),
+            Column(None, "ties", [list_names(names, what="groups") for names in others]),
+            Column("ties", None, [", ".join(names) for names in others]),
             Column(key, head, self.r2_path[1:], 4),
         )
         return Table(columns, (*notes, self.status.line))
