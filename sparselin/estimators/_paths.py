@@ -357,12 +357,17 @@ class Sets:
 
 
 def widen(
-    result: Any, kept: IndexArray, d: int, names: Names, classes: Any = None, groups: Any = None
+    result: Any,
+    kept: IndexArray,
+    d: int,
+    names: Names,
+    classes: Any = None,
+    groups: tuple[Any, str | None] = (None, None),
 ) -> Any:
     """Translate a result on the columns `kept` of X into a result on all d columns.
 
     classes : the labels that 0 and 1 stand for, if y had labels.
-    groups : the labels of the groups, if there are groups.
+    groups : the labels of the groups or None, and the rule for their weights.
     """
     if isinstance(result, tuple):
         return tuple(widen(subset, kept, d, names) for subset in result)
@@ -376,7 +381,8 @@ def widen(
     if isinstance(result, GroupPath):
         new["groups"] = np.full(d, -1)
         new["groups"][kept] = result.groups
-        new["group_names"] = None if groups is None else tuple(map(str, groups.tolist()))
+        labels, new["group_weights"] = groups
+        new["group_names"] = None if labels is None else tuple(map(str, labels.tolist()))
     elif isinstance(result, LassoPath):
         new["active"] = tuple(tuple(kept[list(some)].tolist()) for some in result.active)
     elif isinstance(result, GeneralizedPath):

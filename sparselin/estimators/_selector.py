@@ -362,7 +362,12 @@ class PathSelector(  # type: ignore[misc]
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
         path = _paths.widen(
-            result, kept, self.n_features_in_, self._names, self.classes_, self.groups_
+            result,
+            kept,
+            self.n_features_in_,
+            self._names,
+            self.classes_,
+            (self.groups_, getattr(self, "group_weights", None)),
         )
         return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 

@@ -14,12 +14,21 @@ from sparselin.post_selection._events import Basis
 from sparselin.post_selection._noise import FEWEST, Noise, noise_of
 from sparselin.post_selection._splitting import lam_on_rows, randomize, split
 from sparselin.post_selection._traces import Trace, choose, trace_of
+from sparselin.post_selection.classical import split_units
 from sparselin.post_selection.knockoffs import warn_of_a_mean
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import EPS
 from sparselin.problem.paths import check_path, other_data
-from sparselin.results import Inference, LassoPath, SelectionPath, Status
+from sparselin.results import (
+    GeneralizedPath,
+    GroupPath,
+    Inference,
+    LassoPath,
+    SelectionPath,
+    SplitInference,
+    Status,
+)
 from sparselin.validation import Rng, check_choice, check_real
 
 _MEAN = "Tests with σ unknown need this: compute the path with intercept=True, or pass sigma as a number"
@@ -29,7 +38,7 @@ _MEAN = "Tests with σ unknown need this: compute the path with intercept=True, 
 def inference(
     X: Any,
     y: ArrayLike | None,
-    path: SelectionPath | LassoPath,
+    path: SelectionPath | LassoPath | GroupPath | GeneralizedPath,
     *,
     k: int | Literal["bic", "ebic"] | None = None,
     lam: float | Callable[..., float] | None = None,
@@ -40,7 +49,7 @@ def inference(
     gamma: float = 1.0,
     rng: Rng = 0,
     sample_weight: ArrayLike | None = None,
-) -> Inference:
+) -> Any:
     """Test the steps of a path, and the coefficients of its last model, as if y had not selected them.
 
     Let y ~ N(μ, σ²I) with a fixed X. A path selects features that fit this y well, so the usual p-values are
@@ -87,7 +96,10 @@ def inference(
         beforehand, but only without looking at y: a screening by y is a selection too, and the law is not
         conditional on it.
     path : a `SelectionPath` of `omp`, `ols` or `sequential_lasso`, or a `LassoPath`. Forced features count as
-        chosen without y. The path must not end by `tol` or by a callback, and must have no ties.
+        chosen without y. The path must not end by `tol` or by a callback, and must have no ties. With
+        method="split" also a `GroupPath` (the `path_` of a selector with `groups`) or a `GeneralizedPath`.
+        Then the tests on the other half are those of regression without selection, F and t, or Wald's χ² and z for
+        logistic and Poisson regression, and k, lam, sigma and splits are left out.
     k : the number of steps, fixed in advance; by default all steps of a path that ended after a given number
         of steps. For a `SelectionPath` k counts the forced features, for a `LassoPath` it counts knots. Or
         "bic" or "ebic": the number of steps that the criterion chooses among all steps of the path. Then the
@@ -127,7 +139,7 @@ def inference(
 
     Returns
     -------
-    Inference.
+    Inference; or SplitInference for a `GroupPath` or a `GeneralizedPath`.
 
     Warns
     -----
@@ -159,6 +171,8 @@ def inference(
     long intervals (x10): the estimate is close to where the selection changes
     COMPLETED: completed as requested
     """
+    if isinstance(path, GroupPath | GeneralizedPath):
+        return _on_other_half(X, y, path, k, lam, sigma, level, method, splits, gamma, rng, sample_weight)
     problem = _problem(X, y, path, sample_weight)
     rows = rows_with_weight(problem, X, sample_weight)
     level = check_real(level, "level", lambda value: 0 < value < 1, "between 0 and 1")
@@ -195,6 +209,42 @@ def inference(
     return dataclasses.replace(found, model="; ".join(words))
 
 
+def _on_other_half(
+    X: Any,
+    y: Any,
+    path: GroupPath | GeneralizedPath,
+    k: Any,
+    lam: Any,
+    sigma: Any,
+    level: float,
+    method: str,
+    splits: int,
+    gamma: float,
+    rng: Rng,
+    sample_weight: Any,
+) -> SplitInference:
+    """Infer by a split of the rows. The arguments are those of `inference`; most must be left out."""
+    kind = type(path).__name__
+    if method != "split":
+        raise ValueError(
+            f"a {kind} has inference by a split of the rows only: pass method='split'; got {method!r}"
+        )
+    defaults = {
+        "k": (k, None),
+        "lam": (lam, None),
+        "sigma": (sigma, None),
+        "splits": (splits, 1),
+        "gamma": (gamma, 1.0),
+    }
+    for name, (value, default) in defaults.items():
+        if value != default:
+            raise ValueError(
+                f"{name} is for a SelectionPath or a LassoPath: leave it out for a {kind}; got {value!r}"
+            )
+    level = check_real(level, "level", lambda value: 0 < value < 1, "between 0 and 1")
+    return split_units(X, y, path, level, rng, sample_weight)
+
+
 def _on_all_rows(
     problem: Problem,
     trace: Trace,
@@ -224,8 +274,8 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     """Return the problem of the data with the options of the path. Refuse what inference cannot use."""
     if not isinstance(path, SelectionPath | LassoPath):
         raise TypeError(
-            f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}. Compute a path with a "
-            "fixed number of steps by omp, ols, sequential_lasso or lasso_path"
+            "path must be a SelectionPath, LassoPath, GroupPath or GeneralizedPath; got "
+            f"{type(path).__name__}. Compute a path with a fixed number of steps by omp, ols, sequential_lasso or lasso_path"
         )
     plain = not isinstance(X, Problem)
     intercept, standardize = plain and path.with_intercept, plain and path.standardized

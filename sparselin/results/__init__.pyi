@@ -23,6 +23,7 @@ from .guarantees import SparseEigenvalues as SparseEigenvalues
 from .guarantees import SubmodularityRatio as SubmodularityRatio
 from .inference import Inference as Inference
 from .inference import Knockoffs as Knockoffs
+from .inference import SplitInference as SplitInference
 from .lasso import FirstEntry as FirstEntry
 from .lasso import LassoPath as LassoPath
 from .paths import GeneralizedPath as GeneralizedPath

@@ -214,6 +214,90 @@ class Inference(FittedPath):
 
 
 @result
+class SplitInference(FittedPath):
+    """Tests and intervals for a model that other rows selected: groups of features, or another loss.
+
+    A *unit* is a feature, or a group of features that entered together. `inference(method="split")` makes
+    this result for a `GroupPath` or a `GeneralizedPath`; `sparselin.post_selection.classical` has the laws.
+
+    Attributes
+    ----------
+    support : (s,) the features of the model, in the order of selection.
+    units : (s,) the name of the unit of each feature.
+    estimate, standard_error, p_value : (s,) the coefficient of each feature on the rows that test, in the
+        units of X, its standard error, and the p-value of the test that it is zero: a t-test for the squared
+        loss, else Wald's z-test. NaN for a feature that depends on the features before it on these rows.
+    interval : (s, 2) the confidence interval of the coefficient.
+    unit_statistic, unit_degrees, unit_p_value : (u,) for each unit the statistic of the test that all its
+        coefficients are zero, the number of these coefficients, and the p-value: an F-test for the squared
+        loss, else Wald's χ²-test.
+    degrees : the degrees of freedom of t and F; infinity for another loss.
+    level : the confidence level of the intervals.
+    rows : the number of rows that selected, and the number of rows that test.
+    reason : why there are no tests, for example because the features separate the classes on the rows that
+        test; or "".
+    status : COMPLETED, or the way in which the path on the rows that select ended.
+    fit : a `Fit`, the properties of the fit of the path.
+
+    `to_frame()` has a row for each feature: index, name, unit, estimate, standard_error, p_value, low, high,
+    unit_p_value.
+    """
+
+    support: IndexArray
+    units: tuple[str, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    p_value: FloatArray
+    interval: FloatArray
+    unit_statistic: FloatArray
+    unit_degrees: FloatArray
+    unit_p_value: FloatArray
+    degrees: float
+    level: float
+    rows: tuple[int, int]
+    reason: str
+    status: Status
+    fit: Fit
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        """The names of the units, in the order of selection."""
+        return tuple(dict.fromkeys(self.units))
+
+    @property
+    def test(self) -> str:
+        """The names of the tests of a feature and of a unit."""
+        return "t and F" if self.loss == "squared" else "Wald's z and χ²"
+
+    def _headline(self) -> str:
+        what = f"{plural(len(self.unit_names), 'unit')}, {plural(len(self), 'coefficient')}"
+        return f"{what}, {100 * self.level:g} % intervals, {self.status.name}"
+
+    def _table(self) -> Table:
+        place = [self.unit_names.index(unit) for unit in self.units]
+        grouped = len(self.unit_names) < len(self)
+        of_unit = self.unit_p_value[place]
+        ends = [[number(x) for x in self.interval[:, i].tolist()] for i in range(2)]
+        columns = (
+            *self._features(self.support),
+            Column("unit", "group" if grouped else None, self.units),
+            Column("estimate", "coefficient", self.estimate),
+            Column("standard_error", "std. error", self.standard_error),
+            Column("p_value", "p", self.p_value),
+            *(Column(key, None, self.interval[:, i]) for i, key in enumerate(("low", "high"))),
+            *(Column(None, key, texts) for key, texts in zip(("from", "to"), ends, strict=True)),
+            Column("unit_p_value", "p of group" if grouped else None, of_unit),
+        )
+        notes = [f"selected on {self.rows[0]} rows, tested on the other {self.rows[1]} ({self.test} tests)"]
+        if self.reason:
+            notes.append(f"no tests: {self.reason}")
+        return Table(columns, (*notes, self.status.line))
+
+
+@result
 class Knockoffs(FittedPath):
     """The features that knockoffs select, with the statistics W_j (see `knockoffs`).
 

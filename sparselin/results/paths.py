@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results import base
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status, combine, result
 from sparselin.results.display import Column, Table, list_names, number
 
 
@@ -308,6 +308,7 @@ class GroupPath(base.WithSquares):
         (for standardized columns, `lam_star` refers to these columns), loss, classes.
     group_names : the names of the groups 0, …, max(groups), which are the labels that a selector got as
         `groups`; or None.
+    group_weights : "sqrt", "noise" or None, the rule for the w_g.
 
     `to_frame()` has a row for each step: step, group (its name, or else its number), columns (their names,
     with commas), coefficients (the final ones of these columns, with commas; for one output only), lam_star,
@@ -347,6 +348,7 @@ class GroupPath(base.WithSquares):
     status: Status
     fit: Fit
     group_names: Names = None
+    group_weights: str | None = None
 
     def __len__(self) -> int:
         return len(self.order)
@@ -432,7 +434,9 @@ class GroupPath(base.WithSquares):
             notes = self.fit.notes(self.intercept_path[-1, 0], whole)
         for g in self.unfitted:
             J = np.flatnonzero(self.groups == g)
-            notes.append(note_on_end(self, f"group {self.group_name_of(g)} ({list_names(self._names_of(J))})", J))
+            notes.append(
+                note_on_end(self, f"group {self.group_name_of(g)} ({list_names(self._names_of(J))})", J)
+            )
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
             Column("group", "group", groups),
