@@ -41,10 +41,10 @@ def cells(row: dict[str, Any], ways: int) -> tuple[str, ...]:
     """
     if row["skipped"]:
         empty = ("",) * (2 * ways - 2 if row["kind"] == "contest" else 0)
-        return row["title"], "skipped", row["skipped"], *empty, row["goal"], "", _right(row)
+        return row["title"], "skipped", "", *empty, row["goal"], "", _right(row)
     if row["kind"] == "measure":
         value, worst = (f"{row[name]:.3g} {row['unit']}".strip() for name in ("value", "worst"))
-        times: tuple[str, ...] = (value, f"worst {worst}")
+        times: tuple[str, ...] = (value, worst)
     else:
         times = tuple(cell for way in row["ways"] for cell in _way(row, way))
     return row["title"], *times, row["goal"], _met(row), _right(row)
@@ -102,12 +102,12 @@ def markdown(results: dict[str, Any]) -> str:
         "*ours* is our median time. *peer / ours* is the time of the peer divided by ours: the median over "
         "the seeds of the median over the rounds, with the worst seed in brackets. Goals are for the first "
         "of the two ways of timing; a second, harder goal is in brackets. *right* says whether our answers "
-        "are those of the textbook, or proved (below).",
+        "are those of the textbook, or proved; [results.json](results.json) has the errors and gaps "
+        "(`outcomes`).",
         *_table(("job", *_ways(pauses), *VERDICTS), [cells(row, len(pauses)) for row in contests]),
-        *_table(("measure", "ours", "over the seeds", *VERDICTS), [cells(row, 1) for row in measures]),
+        *_table(("measure", "ours", "worst seed", *VERDICTS), [cells(row, 1) for row in measures]),
         *(["![time of OMP by d and by n](scaling.png)"] if results["scaling"] else []),
-        "## The answers",
-        _answers(rows),
+        *_wrong_answers(rows),
         *footnotes(results),
         "## The machine",
         _setting(results),
@@ -135,25 +135,29 @@ def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     return [text] if rows else []
 
 
-def _answers(rows: list[dict[str, Any]]) -> str:
-    """List the outcomes: all seeds of wrong rows, and the first seed of the others."""
-    lines = []
-    for row in rows:
-        outcomes = row["outcomes"] if row["correct"] is False else row["outcomes"][:1]
-        lines += [f"- {row['title']}: {'**WRONG** ' * (row['correct'] is False)}{text}" for text in outcomes]
-    return "\n".join(lines)
+def _wrong_answers(rows: list[dict[str, Any]]) -> list[str]:
+    """List the outcomes of wrong rows under a heading; nothing if all rows are right."""
+    wrong = [row for row in rows if row["correct"] is False]
+    lines = [f"- {row['title']}: {text}" for row in wrong for text in row["outcomes"]]
+    return ["## Wrong answers", "\n".join(lines)] if lines else []
 
 
 def footnotes(results: dict[str, Any]) -> list[str]:
-    """Return the notes on peers and rows that were skipped, as a list of at most one text."""
-    notes = [f"{module} is skipped: {why}." for module, why in results["skipped"].items()]
+    """Return the notes on peers and rows that were skipped, as a list of at most one text.
+
+    Modules that were skipped for one reason share a note.
+    """
+    reasons: dict[str, list[str]] = {}
+    for module, why in results["skipped"].items():
+        reasons.setdefault(f"skipped: {why}.", []).append(module)
     for row in results["rows"]:
         if row["skipped"]:
-            notes.append(f"{row['key']} is skipped: {row['skipped']}.")
+            reasons.setdefault(f"skipped: {row['skipped']}.", []).append(row["key"])
         for peer, why in row.get("absent", {}).items():
             if not any(why.startswith(module) for module in results["skipped"]):
-                notes.append(f"{row['key']}: {peer} is missing: {why}.")
-    return ["\n".join(f"- {note}" for note in dict.fromkeys(notes))] if notes else []
+                reasons.setdefault(f"{peer} is missing: {why}.", []).append(row["key"])
+    notes = [f"- {', '.join(dict.fromkeys(keys))}: {why}" for why, keys in reasons.items()]
+    return ["\n".join(notes)] if notes else []
 
 
 def _setting(results: dict[str, Any]) -> str:
