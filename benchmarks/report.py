@@ -105,7 +105,7 @@ def markdown(results: dict[str, Any]) -> str:
         "are those of the textbook, or proved; [results.json](results.json) has the errors and gaps "
         "(`outcomes`).",
         *_table(("job", *_ways(pauses), *VERDICTS), [cells(row, len(pauses)) for row in contests]),
-        *_table(("measure", "ours", "worst seed", *VERDICTS), [cells(row, 1) for row in measures]),
+        *_table(("measure", "ours", "worst seed", *VERDICTS), _short([cells(row, 1) for row in measures])),
         *(["![time of OMP by d and by n](scaling.png)"] if results["scaling"] else []),
         *_wrong_answers(rows),
         *footnotes(results),
@@ -120,6 +120,15 @@ def markdown(results: dict[str, Any]) -> str:
 def _kind(row: dict[str, Any]) -> str:
     """Return the kind of a row, the first part of its key."""
     return str(row["key"]).split("/")[0]
+
+
+def _short(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows with … for a title's words before its first comma that repeat the row above."""
+    starts = ["", *(row[0].partition(", ")[0] for row in rows)]
+    return [
+        (f"…, {row[0].partition(', ')[2]}", *row[1:]) if starts[i] == starts[i + 1] else row
+        for i, row in enumerate(rows)
+    ]
 
 
 def _ways(pauses: list[float]) -> list[str]:
