@@ -90,7 +90,7 @@ def line(row: dict[str, Any]) -> str:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return the page RESULTS.md."""
-    rows, options, pauses = results["rows"], results["options"], results["options"]["pauses"]
+    rows, options = results["rows"], results["options"]
     kinds = list(dict.fromkeys(_kind(row) for row in rows))
     rows = sorted(rows, key=lambda row: kinds.index(_kind(row)))
     contests = [row for row in rows if row["kind"] == "contest"]
@@ -99,16 +99,16 @@ def markdown(results: dict[str, Any]) -> str:
         "# Results",
         f"Written by `make bench`; [README.md](README.md) describes the method. {results['date']}, "
         f"{results['seconds'] / 60:.0f} minutes.",
-        "*ours* is our median time. *peer / ours* is the time of the peer divided by ours: the median over "
-        "the seeds of the median over the rounds, with the worst seed in brackets. Goals are for the first "
-        "of the two ways of timing; a second, harder goal is in brackets. *right* says whether our answers "
-        "are those of the textbook, or proved; [results.json](results.json) has the errors and gaps "
-        "(`outcomes`).",
-        *_table(("job", *_ways(pauses), *VERDICTS), [cells(row, len(pauses)) for row in contests]),
+        f"*ours* is our median time{_first_way(options['pauses'])}. *peer / ours* is the time of the peer "
+        "divided by ours: the median over the seeds of the median over the rounds, with the worst seed in "
+        "brackets. A second, harder goal is in brackets. *right* says whether our answers are those of the "
+        "textbook, or proved. [results.json](results.json) has the other way of timing (`ways`), and the "
+        "errors and gaps (`outcomes`).",
+        *_table(("job", "ours", "peer / ours (worst seed)", *VERDICTS), [_contest(row) for row in contests]),
         *_table(("measure", "ours", "worst seed", *VERDICTS), _short([cells(row, 1) for row in measures])),
         *(["![time of OMP by d and by n](scaling.png)"] if results["scaling"] else []),
-        *_wrong_answers(rows),
         *footnotes(results),
+        *_wrong_answers(rows),
         "## The machine",
         _setting(results),
         f"To repeat this: `{results['command']}`, with seeds {', '.join(map(str, options['seeds']))} and at "
@@ -131,10 +131,14 @@ def _short(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     ]
 
 
-def _ways(pauses: list[float]) -> list[str]:
-    """Return the headings of the two columns for each pause."""
-    names = ["back to back" if pause == 0 else f"after {1e3 * pause:g} ms of pause" for pause in pauses]
-    return [cell for name in names for cell in (f"ours, {name}", "peer / ours (worst seed)")]
+def _contest(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a contest, with the first way of timing, to which the goals refer."""
+    return cells(row | {"ways": row.get("ways", [])[:1]}, 1)
+
+
+def _first_way(pauses: list[float]) -> str:
+    """Return the words for the first way of timing."""
+    return " in calls back to back" if pauses[0] == 0 else f" after {1e3 * pauses[0]:g} ms of pause"
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
@@ -148,7 +152,7 @@ def _wrong_answers(rows: list[dict[str, Any]]) -> list[str]:
     """List the outcomes of wrong rows under a heading; nothing if all rows are right."""
     wrong = [row for row in rows if row["correct"] is False]
     lines = [f"- {row['title']}: {text}" for row in wrong for text in row["outcomes"]]
-    return ["## Wrong answers", "\n".join(lines)] if lines else []
+    return ["## Answers that are wrong or not proved", "\n".join(lines)] if lines else []
 
 
 def footnotes(results: dict[str, Any]) -> list[str]:
