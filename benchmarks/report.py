@@ -93,8 +93,9 @@ def markdown(results: dict[str, Any]) -> str:
     rows, options = results["rows"], results["options"]
     kinds = list(dict.fromkeys(_kind(row) for row in rows))
     rows = sorted(rows, key=lambda row: kinds.index(_kind(row)))
-    contests = [row for row in rows if row["kind"] == "contest"]
-    measures = [row for row in rows if row["kind"] == "measure"]
+    measured = [row for row in rows if not row["skipped"]]
+    contests = [row for row in measured if row["kind"] == "contest"]
+    measures = [row for row in measured if row["kind"] == "measure"]
     parts = [
         "# Results",
         f"Written by `make bench`; [README.md](README.md) describes the method. {results['date']}, "

@@ -94,20 +94,23 @@ def on_large(name):
         sparselin.problem.memory.available = usual
 
 
-def row(name):
-    """Return the row of a function for the page, from the table in the package."""
+def cells(name):
+    """Return the entries of a function for the page, from the table in the package."""
     support = SUPPORT[name]
     sparse = "–"
     if "sparse" in support.data:
         sparse = "copy" if support.copies else "yes"
     facts = [*(data in support.data for data in COLUMNS), *(option in support.options for option in OPTIONS)]
-    return f"`{name}`", sparse, *("yes" if fact else "–" for fact in facts)
+    return sparse, *("yes" if fact else "–" for fact in facts)
 
 
 def table():
-    """Return the table for the page."""
-    rows = [HEAD, ("---",) * len(HEAD), *map(row, names())]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    """Return the table for the page: a row for all functions with the same entries."""
+    alike = {}
+    for name in names():
+        alike.setdefault(cells(name), []).append(f"`{name}`")
+    rows = [HEAD, ("---",) * len(HEAD), *((", ".join(words), *entries) for entries, words in alike.items())]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def find_table(page):
