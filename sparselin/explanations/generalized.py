@@ -14,10 +14,10 @@ from sparselin.greedy.generalized import generalized_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.paths import other_data
-from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
+from sparselin.results import Explanation, FloatArray, GeneralizedPath, GroupPath, SelectionPath, Status
 
 
-def responses(path: GeneralizedPath, y: Any) -> Any:
+def responses(path: GeneralizedPath | GroupPath, y: Any) -> Any:
     """Return y as numbers: 0 and 1 for the first and the second label of a path of logistic regression."""
     if not path.classes:
         return y

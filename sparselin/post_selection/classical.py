@@ -45,8 +45,13 @@ def split_units(
     numbers = np.asarray(responses(path, y), np.float64)
     if isinstance(path, GroupPath) and path.intercept_path.shape[1] > 1:
         raise ValueError(f"path must have one output for tests; it has {path.intercept_path.shape[1]}")
-    data = {"intercept": path.with_intercept, "standardize": path.standardized}
-    problem = Problem(X, numbers, sample_weight=sample_weight, **data)
+    problem = Problem(
+        X,
+        numbers,
+        sample_weight=sample_weight,
+        intercept=path.with_intercept,
+        standardize=path.standardized,
+    )
     check_path(problem, path)
     rows = rows_with_weight(problem, X, sample_weight)
     half = len(rows) // 2

@@ -98,8 +98,8 @@ def inference(
     path : a `SelectionPath` of `omp`, `ols` or `sequential_lasso`, or a `LassoPath`. Forced features count as
         chosen without y. The path must not end by `tol` or by a callback, and must have no ties. With
         method="split" also a `GroupPath` (the `path_` of a selector with `groups`) or a `GeneralizedPath`.
-        Then the tests on the other half are those of regression without selection, F and t, or Wald's χ² and z for
-        logistic and Poisson regression, and k, lam, sigma and splits are left out.
+        Then the tests on the other half are those of regression without selection: F and t, or Wald's χ² and
+        z for logistic and Poisson regression. In this case k, lam, sigma and splits are left out.
     k : the number of steps, fixed in advance; by default all steps of a path that ended after a given number
         of steps. For a `SelectionPath` k counts the forced features, for a `LassoPath` it counts knots. Or
         "bic" or "ebic": the number of steps that the criterion chooses among all steps of the path. Then the
@@ -275,7 +275,8 @@ def _problem(X: Any, y: Any, path: Any, sample_weight: Any) -> Problem:
     if not isinstance(path, SelectionPath | LassoPath):
         raise TypeError(
             "path must be a SelectionPath, LassoPath, GroupPath or GeneralizedPath; got "
-            f"{type(path).__name__}. Compute a path with a fixed number of steps by omp, ols, sequential_lasso or lasso_path"
+            f"{type(path).__name__}. Compute a path with a fixed number of steps by omp, ols, "
+            "sequential_lasso or lasso_path"
         )
     plain = not isinstance(X, Problem)
     intercept, standardize = plain and path.with_intercept, plain and path.standardized
