@@ -88,6 +88,20 @@ def group_omp(
     return walk(state, k, floor_of(problem, state.trail.norms[0], tol), callback)
 
 
+def groups_of_problem(
+    problem: Problem, k: int, groups: IndexArray, weights: str | None, forced: IndexArray
+) -> GroupPath:
+    """Select k groups of columns of a problem, as `group_omp` does for one output.
+
+    groups : (n_features,) the number of the group of each column.
+    """
+    double = problem.in_double()
+    fit = GroupLeastSquares(problem, double, double.y[:, None])
+    state = UnitState(frobenius_units(fit, groups, weights), fit, group_path)
+    state.force(forced.tolist())
+    return walk(state, k, floor_of(problem, state.trail.norms[0], None), None)
+
+
 def frobenius_units(fit: GroupLeastSquares, groups: IndexArray, weights: str | None = None) -> Units:
     """Return the units that are compared by ‖X_gᵀR‖_F, the root of a sum of squares.
 

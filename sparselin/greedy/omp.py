@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._complex import select
 from sparselin.greedy._groups import group_omp as group_omp
+from sparselin.greedy._groups import groups_of_problem as groups_of_problem
 from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._nonnegative import NonnegativeLeastSquares

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._single import certain_supports
 from sparselin.greedy.ols import ols
-from sparselin.greedy.omp import omp
+from sparselin.greedy.omp import groups_of_problem, omp
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
+from sparselin.problem.labels import check_groups
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
-from sparselin.validation import Columns, Rng, check_choice, check_count
+from sparselin.validation import Columns, Names, Rng, check_choice, check_count
 
 Method = Literal["omp", "ols", "lasso"]
 _AT_ONCE = 10**6  # the most indices of rows drawn at once
@@ -32,6 +33,8 @@ def stability_selection(
     threshold: float = 0.75,
     pairs: int = 50,
     forced: Columns = (),
+    groups: ArrayLike | None = None,
+    group_weights: Literal["sqrt", "noise"] | None = None,
     rng: Rng = 0,
     callback: Callable[[StabilitySelection], object] | None = None,
     **data: Unpack[DataOptions],
@@ -72,8 +75,8 @@ def stability_selection(
     the method is no worse than guessing: E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|, where N^c holds the other
     features. Then p_j = p for all j ∈ N, and q ≥ |N|p + |N^c|p = dp.
 
-    **The unimodal bound.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² < 1,
-    the factor B/s can be replaced by
+    **The unimodal bound.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² <
+    1, the factor B/s can be replaced by
 
         C = B·max_{s≤b≤B} 2(b − s + 1)/(b(b + 1)).
 
@@ -84,6 +87,9 @@ def stability_selection(
     a(a − 1) = 0. If b ≥ s, then P(U ≥ s) = (b − s + 1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤
     (C/B)·EU; otherwise P(U ≥ s) = 0. Averaging over the mixture gives P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of
     the proof is as above. ∎
+
+    With `groups`, a group takes the place of a feature in all of this: d is the number of groups, and their
+    labels are the names.
 
     Forced features are in every set Ŝ_t. If there are f of them, t − f replaces q, and d − f replaces d in
     the bound. The intercept is in every set, and is not counted. Centring and standardization are done
@@ -100,7 +106,10 @@ def stability_selection(
         the next step undecided; the field `undecided` of the result counts such halves.
     threshold : the default τ of the methods of the result, and the τ of the table that it prints.
     pairs : B ≥ 1.
-    forced : columns of every set, by index or name.
+    forced : columns of every set, by index or name; with `groups`, every set has their groups.
+    groups : (d,) labels, for method="omp" only. Columns with the same label are selected together, as by
+        `OMPSelector(groups=...)`, for example the indicators of a category.
+    group_weights : the rule for the weights of groups; see `OMPSelector`.
     intercept, standardize : as for `omp`, on each half.
     sample_weight : (n,) weights of the squared residuals; a row of weight w is still drawn as one row, not as
         w rows, and their unit does not matter. Rows of weight 0 are as if removed.
@@ -129,7 +138,8 @@ def stability_selection(
     """
     check_choice(method, "method", get_args(Method))
     problem = as_problem(X, y, **data)
-    k, first = problem.budget(k, forced)
+    rule = _rule(problem, k, method, forced, groups, group_weights)
+    k = rule.k
     if problem.exact_columns(np.zeros(1, np.intp)) is None:
         raise TypeError("rows of X are needed; a Gram or compressed problem has none. Pass X and y")
     rows = rows_with_weight(problem, X, data.get("sample_weight"))
@@ -146,18 +156,18 @@ def stability_selection(
     undecided = 0
 
     def result(status: Status) -> StabilitySelection:
-        shape = (problem.n, problem.n_features)
+        shape = (problem.n, rule.units)
         if undecided and status is Status.COMPLETED:
             status = Status.BEYOND_PRECISION
         return StabilitySelection(
-            np.array(paths), first, tau, method, *shape, status, problem.names, undecided
+            np.array(paths), rule.forced, tau, method, *shape, status, rule.names, undecided, rule.groups
         )
 
     at_once = 1 if callback is not None else 1 + _AT_ONCE // problem.n
     while len(paths) < pairs:
         count = min(at_once, pairs - len(paths))
         halves = np.array([random.permutation(problem.n)[: 2 * m] for _ in range(count)])
-        orders, more = _orders(problem, np.sort(halves.reshape(-1, m)), k, method, first)
+        orders, more = _orders(problem, np.sort(halves.reshape(-1, m)), rule)
         paths.extend(orders.reshape(-1, 2, k))
         undecided += more
         if callback is not None and callback(result(Status.STOPPED)):
@@ -165,31 +175,71 @@ def stability_selection(
     return result(Status.COMPLETED)
 
 
-def _orders(
-    problem: Problem, halves: IndexArray, k: int, method: str, forced: IndexArray
-) -> tuple[IndexArray, int]:
+class _Rule(NamedTuple):
+    """The selection on each half: k units by a method. A unit is a feature, or a group of features.
+
+    Attributes
+    ----------
+    units, names : the number of units, and their names or None.
+    forced : the numbers of the forced units.
+    groups : (d,) the number of the group of each feature, or None.
+    weights : the rule for the weights of groups.
+    """
+
+    k: int
+    method: str
+    units: int
+    names: Names
+    forced: IndexArray
+    groups: IndexArray | None
+    weights: str | None
+
+
+def _rule(problem: Problem, k: int, method: str, forced: Columns, groups: Any, weights: str | None) -> _Rule:
+    """Check the arguments of `stability_selection` that say how to select."""
+    if weights is not None:
+        check_choice(weights, "group_weights", ("sqrt", "noise"))
+    if groups is None:
+        if weights is not None:
+            raise ValueError(f"group_weights={weights!r} needs groups; pass them, or leave group_weights out")
+        k, first = problem.budget(k, forced)
+        return _Rule(k, method, problem.n_features, problem.names, first, None, None)
+    if method != "omp":
+        raise ValueError(f"groups need method='omp'; got {method!r}")
+    names = problem.design.labels or problem.names or ()
+    labels, numbers = np.unique(check_groups(groups, names, problem.n_features), return_inverse=True)
+    first = np.array(list(dict.fromkeys(numbers[problem.indices(forced, "forced")].tolist())), np.intp)
+    k = check_count(k, "k", max(1, len(first)), len(labels))
+    return _Rule(k, method, len(labels), tuple(map(str, labels.tolist())), first, numbers, weights)
+
+
+def _orders(problem: Problem, halves: IndexArray, rule: _Rule) -> tuple[IndexArray, int]:
     """Return the orders of `_order` (b, k) for each row of `halves` (b, m), the rows of a half.
 
     Also return how many of the paths ended because rounding left the next step undecided.
     """
-    orders = np.full((len(halves), k), -1)
+    orders = np.full((len(halves), rule.k), -1)
     undecided = 0
-    if method != "lasso":
-        orders = certain_supports(problem, halves, k, forced, method == "ols")
+    if rule.method != "lasso" and rule.groups is None:
+        orders = certain_supports(problem, halves, rule.k, rule.forced, rule.method == "ols")
     for i in np.flatnonzero(orders[:, -1] < 0):
-        orders[i], status = _order(problem.of_rows(halves[i]), k, method, forced)
+        orders[i], status = _order(problem.of_rows(halves[i]), rule)
         undecided += status is Status.BEYOND_PRECISION
     return orders, undecided
 
 
-def _order(half: Problem, k: int, method: str, forced: IndexArray) -> tuple[IndexArray, Status]:
-    """Return the first k features (k,) of the path of `method` on a half, padded with −1, and its status."""
-    if method == "lasso":
-        support, status = _lasso_order(half, k, forced)
+def _order(half: Problem, rule: _Rule) -> tuple[IndexArray, Status]:
+    """Return the first k units (k,) of the path on a half, padded with −1, and its status."""
+    k = rule.k
+    if rule.groups is not None:
+        path = groups_of_problem(half, k, rule.groups, rule.weights, rule.forced)
+        order, status = path.order, path.status
+    elif rule.method == "lasso":
+        order, status = _lasso_order(half, k, rule.forced)
     else:
-        path = (omp if method == "omp" else ols)(half, k, forced=forced)
-        support, status = path.support, path.status
-    return np.pad(support, (0, k - len(support)), constant_values=-1), status
+        selected = (omp if rule.method == "omp" else ols)(half, k, forced=rule.forced)
+        order, status = selected.support, selected.status
+    return np.pad(order, (0, k - len(order)), constant_values=-1), status
 
 
 def _lasso_order(half: Problem, k: int, forced: IndexArray) -> tuple[IndexArray, Status]:

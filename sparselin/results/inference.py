@@ -168,6 +168,12 @@ class Inference(FittedPath):
         return text
 
     @property
+    def _without_estimate(self) -> NDArray[np.bool_]:
+        """(k,) True where the interval does not hold the estimate."""
+        low, high = self.interval_bounds[:, 0, 0], self.interval_bounds[:, 1, 1]
+        return np.asarray((self.estimate < low) | (self.estimate > high))
+
+    @property
     def _long(self) -> IndexArray:
         """The rows whose interval is much longer than without selection."""
         usual = 2 * NormalDist().inv_cdf((1 + self.level) / 2) * self.standard_error
@@ -188,7 +194,9 @@ class Inference(FittedPath):
         shown = [None if np.isnan(v).all() else v for v in (self.step_bounds, self.spacing_bounds)]
         digits = self._digits("step_")
         steps = ["leaves" if out else p for out, p in zip(self.leaves, digits, strict=True)]
-        ends = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
+        below, above = digits_of(self.interval_bounds[:, 0], "≥"), digits_of(self.interval_bounds[:, 1])
+        outside = self._without_estimate
+        ends = below, [text + " *" * out for text, out in zip(above, outside.tolist(), strict=True)]
         columns = (
             *self._features(self.support),
             Column("step_p_value", None, self.step_p_value),
@@ -210,6 +218,13 @@ class Inference(FittedPath):
         if len(self._long):
             names = list_names(self._names_of(self.support[self._long]))
             notes.append(f"long intervals ({names}): the estimate is close to where the selection changes")
+        if outside.any():
+            names = list_names(self._names_of(self.support[outside]))
+            notes.append(
+                f"* the interval does not hold the estimate ({names}): given the selection, such an estimate "
+                "is likelier for a coefficient in the interval. It is valid, but tells little; method='split' "
+                "gives usual intervals"
+            )
         return Table(columns, (*notes, self.status.line))
 
 

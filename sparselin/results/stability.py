@@ -29,6 +29,8 @@ class StabilitySelection(Named):
         path ended so.
     names : the d names of the features, or None.
     undecided : the number of halves whose path ended because rounding left the next step undecided.
+    groups : (n_features,) the number of the group of each column, or None. With groups, a group takes the
+        place of a feature here: the numbers in `paths` and `forced`, d and the names are those of the groups.
 
     `to_frame()` has a row for each feature that is in some path, the most frequent first: index, name,
     forced, frequency and simultaneous (Π̂ = `frequencies` and Π̃ = `simultaneous` at t = k), stable_from (the
@@ -44,6 +46,7 @@ class StabilitySelection(Named):
     status: Status
     names: Names
     undecided: int = 0
+    groups: IndexArray | None = None
 
     @property
     def pairs(self) -> int:
@@ -145,7 +148,8 @@ class StabilitySelection(Named):
         return self.threshold if threshold is None else check_threshold(threshold)
 
     def _headline(self) -> str:
-        chosen = f"{len(self.selected_indices())} of {self.n_features} features with Π̂ ≥ {self.threshold:g}"
+        units = "features" if self.groups is None else "groups"
+        chosen = f"{len(self.selected_indices())} of {self.n_features} {units} with Π̂ ≥ {self.threshold:g}"
         return f"{chosen} at k = {self.k}, {self.method}, {self.pairs} pairs, {self.status.name}"
 
     def _table(self) -> Table:

@@ -19,7 +19,7 @@ from sparselin.results import Status
 from sparselin.studies.common import command
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import BadTable, ReadingOptions, is_parquet, is_text, split
-from sparselin.studies.select import report, words
+from sparselin.studies.select import halves, report, words
 from sparselin.studies.select.data import MISSING, Data, read
 from sparselin.studies.select.model import METHODS, ModelRequest, splits_of
 from sparselin.studies.select.one_pass import is_large
@@ -101,6 +101,12 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     help="The number of folds of cross-validation; 0: no cross-validation.",
 )
 @click.option(
+    "--inference",
+    type=click.Choice(["none", "split"]),
+    default="none",
+    help="split: select anew on half of the rows, and print p-values and intervals of the other half.",
+)
+@click.option(
     "--one-pass/--in-memory",
     "one_pass",
     default=None,
@@ -151,6 +157,7 @@ def select(
     standardize: bool,
     missing: str,
     folds: int,
+    inference: str,
     one_pass: bool | None,
     seed: int,
     output: Path | None,
@@ -195,6 +202,7 @@ def select(
             standardize=standardize,
             **of_one_pass,
         )
+        command.refuse(("inference",), "a table in one pass")
         run_one_pass(one, method, k, seed, output, command.command_line())
     command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
     console, started = command.Terminal(), time.perf_counter()
@@ -225,16 +233,25 @@ def select(
     with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
         warnings.simplefilter("ignore", UserWarning)  # the cautions say the same
         job = _select(console, data, request, k, largest, splits)
+        tested = None
+        if inference == "split":
+            tested = _on_halves(console, data, request, k, folds)
         command.ignore_interrupts()
         interrupted = job.path.status is Status.STOPPED
         seconds = time.perf_counter() - started
-        index = report.write(output, job, command.command_line(), seed, seconds, interrupted)
+        index = report.write(output, job, tested, command.command_line(), seed, seconds, interrupted)
     for line in words.data_lines(job):
         console.print(line, **_PLAIN)
     shown = words.table(job)
     console.print(shown.terminal(("feature",), ("feature",), padding=(0, 1, 0, 0), pad_edge=False))
     for line in (words.headline(job), *words.validation_lines(job)):
         console.print(line, **_PLAIN)
+    if tested is not None:
+        for line in halves.sentences(tested.result, seed):
+            console.print(line, **_PLAIN)
+        if not tested.result.reason:
+            look: dict[str, Any] = {"padding": (0, 1, 0, 0), "pad_edge": False}
+            console.print(halves.table(tested.result).terminal(("feature",), ("feature",), **look))
     for line in job.cautions:
         console.print(f"Caution: {line}", **_PLAIN)
     command.finish(console, index, interrupted)
@@ -333,6 +350,19 @@ def _select(
     if model[-1].result_ is None and not request.forced:
         raise ValueError(f"no column explains {data.target!r}: all are orthogonal to it, up to rounding")
     return Job(source=data, request=request, k=chosen, given=k is not None, model=model, checked=checked)
+
+
+def _on_halves(
+    console: Console, data: Data, request: ModelRequest, k: int | None, folds: int
+) -> halves.Tested:
+    """Select on one half of the rows, also the number of features unless k is given; test on the other."""
+    first, second = halves.halves(data, request.seed)
+    half = halves.part(data, first)
+    splits = splits_of(half, folds, request.seed) if k is None else []
+    largest = _largest_to_try(half, request, k, splits)
+    selected = _select(console, half, request, k, largest, splits)
+    tests = halves.tests(selected, halves.part(data, second))
+    return halves.Tested(tests, len(splits), largest)
 
 
 @contextlib.contextmanager

@@ -7,24 +7,37 @@ from typing import Any
 
 from sparselin import plots
 from sparselin.plots import style
-from sparselin.results import Status
+from sparselin.results import SplitInference, Status
 from sparselin.studies.common import folder, page
 from sparselin.studies.common.listing import Listing, page_field
-from sparselin.studies.select import sizes, words
+from sparselin.studies.select import halves, sizes, words
 from sparselin.studies.select.model import METHODS, splitter_of
 from sparselin.studies.select.words import Job
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
-FILES = ("selected.csv", *page.pictures("selection", "cross-validation"))
+FILES = ("selected.csv", "inference.csv", *page.pictures("selection", "cross-validation"))
 
 
-def write(output: Path, job: Job, command: str, seed: int, seconds: float, interrupted: bool) -> Path:
-    """Write index.html, results.json, selected.csv and the figures; return the path of index.html."""
+def write(
+    output: Path,
+    job: Job,
+    tested: halves.Tested | None,
+    command: str,
+    seed: int,
+    seconds: float,
+    interrupted: bool,
+) -> Path:
+    """Write index.html, results.json, selected.csv and the figures; return the path of index.html.
+
+    tested : the tests on a half of the rows, which are also in inference.csv; or None.
+    """
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
     model = words.table(job)
     files = {"selected.csv": model.csv()}
     compared = _sizes(job)
+    if tested is not None:
+        files["inference.csv"] = halves.table(tested.result).csv()
     context = {
         "run": run,
         "job": job,
@@ -33,19 +46,23 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
         "validation": words.validation_lines(job),
         "model": model,
         "sizes": _size_table(compared),
+        "tests": None if tested is None else halves.table(tested.result),
+        "about_tests": () if tested is None else halves.sentences(tested.result, seed),
         "figures": {name: page.figure(files, name, *rest) for name, *rest in _figures(job)},
-        "python": python(job),
+        "python": python(job, tested),
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
-    return folder.write(output, {"run": run, **_results(job, compared)}, files)
+    return folder.write(output, {"run": run, **_results(job, compared, tested)}, files)
 
 
-def python(job: Job) -> str:
-    """Return a Python program that makes the same selection."""
+def python(job: Job, tested: halves.Tested | None = None) -> str:
+    """Return a Python program that makes the same selection, and the same tests if there are some."""
     source = job.source
     template = page.environment(TEMPLATE.parent, trim_blocks=True)
     return template.get_template("program.py.j2").render(
         job=job,
+        split=tested is not None,
+        half=tested,
         left_out=[*source.dropped, *source.columns.left_out],
         selector=METHODS[job.request.method].selector,
         splitter=splitter_of(source).__name__,
@@ -74,7 +91,7 @@ def _cell(value: float | None) -> str:
     return "" if value is None else words.number(value)
 
 
-def _results(job: Job, compared: list[sizes.Size]) -> dict[str, Any]:
+def _results(job: Job, compared: list[sizes.Size], tested: halves.Tested | None) -> dict[str, Any]:
     source, request, found = job.source, job.request, job.checked
     kept = [
         "target",
@@ -116,6 +133,24 @@ def _results(job: Job, compared: list[sizes.Size]) -> dict[str, Any]:
         "cautions": job.cautions,
         "cross_validation": checked,
         "sizes": [size._asdict() for size in compared],
+        "inference": None if tested is None else _tests(tested.result),
+    }
+
+
+def _tests(tested: SplitInference) -> dict[str, Any]:
+    fields = ("rows", "level", "test", "reason", "units", "unit_names")
+    arrays = (
+        "support",
+        "estimate",
+        "standard_error",
+        "p_value",
+        "interval",
+        "unit_p_value",
+        "unit_statistic",
+    )
+    return {
+        **{name: getattr(tested, name) for name in fields},
+        **{name: getattr(tested, name).tolist() for name in arrays},
     }
 
 
