@@ -222,8 +222,7 @@ class Inference(FittedPath):
             names = list_names(self._names_of(self.support[outside]))
             notes.append(
                 f"* the interval does not hold the estimate ({names}): given the selection, such an estimate "
-                "is likelier for a coefficient in the interval. It is valid, but tells little; method='split' "
-                "gives usual intervals"
+                "is likelier for a coefficient in the interval. method='split' gives usual intervals"
             )
         return Table(columns, (*notes, self.status.line))
 
