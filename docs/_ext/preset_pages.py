@@ -31,7 +31,10 @@ class PresetsDirective(SphinxDirective):
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the pages of the presets."""
     if not error and app.builder.format == "html":
-        pages.write(Path(app.outdir) / FOLDER, home="../explorer.html")
+        folder = Path(app.outdir) / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, page in pages.pages_of(home="../explorer.html").items():
+            (folder / name).write_text(page, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

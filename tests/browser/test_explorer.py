@@ -348,7 +348,8 @@ def test_a_drag_ends_where_its_handle_goes(driver, tmp_path):
 
 
 def test_a_page_made_ahead_works_from_disk(driver, tmp_path):
-    pages.write(tmp_path, ["selected", "space"])
+    for name, page in pages.pages_of({name: PRESETS[name] for name in ("selected", "space")}).items():
+        (tmp_path / name).write_text(page, encoding="utf-8")
     driver.get_log("performance")
     explorer(driver, (tmp_path / "selected.html").as_uri())
     assert {host for host in hosts(driver) if host} == set()

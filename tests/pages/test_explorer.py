@@ -514,11 +514,12 @@ def test_explore_refuses(arguments, kind, words):
     refuses(words, sl.explore, error=kind, **arguments)
 
 
-def test_pages_need_nothing_else(tmp_path):
+def test_pages_need_nothing_else():
     chosen = {name: PRESETS[name] for name in ("lemma-3-4", "trap")}
-    assert pages.write(tmp_path, chosen) == {name: preset.title for name, preset in chosen.items()}
-    for name, preset in chosen.items():
-        text = (tmp_path / f"{name}.html").read_text("utf-8")
+    made = pages.pages_of(chosen)
+    assert list(made) == ["lemma-3-4.html", "trap.html"]
+    for (name, preset), text in zip(chosen.items(), made.values(), strict=True):
+        assert f"<code>sparselin explore {name}</code>" in text
         assert not re.search(r"(src|href|url|import|fetch)\s*[=(]", text)
         rows = json.loads(re.search(r"stored: (\[.*\]), start", text)[1])
         for size, row in enumerate(rows):

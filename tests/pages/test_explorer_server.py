@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import html
 import http.client
 import json
 import os
@@ -14,6 +15,8 @@ import time
 import pytest
 from click.testing import CliRunner
 
+from sparselin.plots.explorer import pages
+from sparselin.plots.explorer.presets import PRESETS
 from sparselin.studies.common import serve
 from sparselin.studies.common.group import cli
 from sparselin.validation.extras import installed_by
@@ -244,3 +247,43 @@ def test_a_closed_page_leaves_no_thread(port):
     while process.num_threads() > before and time.monotonic() < end:
         time.sleep(0.2)
     assert process.num_threads() <= before
+
+
+def test_pages_are_saved(tmp_path):
+    """All presets with a page of contents, or one design; a file of the user stays without --force."""
+
+    def save(*arguments):
+        return CliRunner().invoke(cli, ["explore", "--save", str(tmp_path / "pages"), *arguments])
+
+    found = save("trap")
+    assert found.exit_code == 0
+    assert (tmp_path / "pages" / "trap.html").exists()
+    design = "X=1,0;0.6,0.8&y=1,2&lam=0.5"
+    assert save(design).output == f"Open {tmp_path / 'pages' / 'design.html'} in a browser.\n"
+    page = tmp_path / "pages" / "design.html"
+    assert f"<code>sparselin explore '{design}'</code>" in html.unescape(page.read_text("utf-8"))
+    assert save(design).exit_code == 0  # the same page
+    page.write_text("mine", encoding="utf-8")
+    refused = save(design)
+    assert refused.exit_code == 1
+    assert "--force" in refused.output
+    assert page.read_text("utf-8") == "mine"
+    assert save("--force", design).exit_code == 0
+    assert page.read_text("utf-8") != "mine"
+
+
+def test_all_presets_are_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "frames", lambda state: [])  # which take seconds
+    assert CliRunner().invoke(cli, ["explore", "--save", str(tmp_path)]).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"index.html", *(f"{name}.html" for name in PRESETS)}
+    links = re.findall(r'href="([^"]+)"', (tmp_path / "index.html").read_text("utf-8"))
+    assert links == [f"{name}.html" for name in PRESETS]
+    assert '<a href="index.html">' in (tmp_path / "trap.html").read_text("utf-8")
+
+
+def test_options_of_the_server_and_of_saving_do_not_mix(tmp_path):
+    assert (
+        "has no effect with --save"
+        in CliRunner().invoke(cli, ["explore", "--save", "x", "--port", "1"]).output
+    )
+    assert "belongs to --save" in CliRunner().invoke(cli, ["explore", "--force"]).output

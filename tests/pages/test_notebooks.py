@@ -1,11 +1,16 @@
-"""Every notebook runs from top to bottom, with the solutions of its exercises, which check themselves."""
+"""Every notebook runs with its solutions, which check themselves; students get a copy without these."""
 
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 from nbclient import NotebookClient
+
+import sparselin
+from sparselin.studies.common.group import cli
+from sparselin.studies.common.notebooks import find_checkout, without_solutions
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -59,3 +64,66 @@ def test_notebook_teaches(path):
 
 def test_there_are_twelve_notebooks():
     assert [path.stem[:2] for path in NOTEBOOKS] == [f"{number:02d}" for number in range(1, 13)]
+
+
+def copy(*arguments):
+    return CliRunner().invoke(cli, ["notebooks", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_students_get_all_but_the_solutions(path):
+    whole = read(path)
+    given = nbformat.reads(without_solutions(path.read_bytes()).decode(), as_version=4)
+    assert len(given.cells) == len(whole.cells)
+    found = 0
+    for ours, theirs in zip(whole.cells, given.cells, strict=True):
+        hidden = solutions(ours)
+        found += len(hidden)
+        assert not solutions(theirs)
+        assert "Solution" not in theirs.source
+        for text in hidden:
+            assert text not in theirs.source
+        if hidden:  # the text of the exercises stays, and so do hints
+            left = re.split(r"\s*<details>.*?</details>", ours.source, flags=re.DOTALL)
+            assert theirs.source == "".join(left)
+            ours.source = theirs.source
+    assert found >= 4
+    assert given == whole
+
+
+def test_the_notebooks_are_copied_with_what_they_link_to(tmp_path):
+    assert "12 notebooks with solutions" in copy(tmp_path / "whole").output
+    assert "12 notebooks without solutions" in copy("--students", tmp_path / "class").output
+    for path in NOTEBOOKS:
+        assert (tmp_path / "whole" / "notebooks" / path.name).read_bytes() == path.read_bytes()
+        for cell in read(tmp_path / "class" / "notebooks" / path.name).cells:
+            text = cell.source
+            links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if cell.cell_type == "markdown" else []
+            for link in [*links, *re.findall(r'"(\.\./[^"]+)"', text)]:
+                assert "://" in link or (tmp_path / "class" / "notebooks" / link).exists(), link
+    assert (tmp_path / "whole" / "docs" / "teaching" / "angles.png").exists()
+    assert not (tmp_path / "class" / "notebooks" / "README.md").exists()
+
+
+def test_no_file_of_the_user_is_overwritten(tmp_path):
+    mine = tmp_path / "notebooks" / NOTEBOOKS[3].name
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
+    refused = copy("--students", tmp_path)
+    assert refused.exit_code == 1
+    assert f"{mine} would be overwritten" in refused.output.replace("\n", "")
+    assert [path.name for path in mine.parent.iterdir()] == [mine.name]
+    assert mine.read_text("utf-8") == "mine"
+    assert copy("--students", "--force", tmp_path).exit_code == 0
+    assert copy("--students", tmp_path).exit_code == 0  # the same files
+    assert copy(tmp_path).exit_code == 1
+
+
+def test_without_a_checkout_the_command_says_where_the_notebooks_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(sparselin, "__file__", str(tmp_path / "sparselin" / "__init__.py"))
+    monkeypatch.chdir(FOLDER)
+    assert find_checkout() == FOLDER.parent
+    monkeypatch.chdir(tmp_path)
+    found = copy("out")
+    assert found.exit_code == 1
+    assert "run this command in a folder of the checkout" in found.output

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.explorer.frame import Frame, frame
-from sparselin.plots.explorer.presets import PRESETS
+from sparselin.plots.explorer.presets import PRESETS, Preset, address
 from sparselin.plots.explorer.state import State
 from sparselin.plots.style import PALETTE
 
@@ -31,25 +32,34 @@ def style() -> str:
     return f".sl-explorer {{{colours} }}\n" + (_HERE / "explorer.css").read_text(encoding="utf-8")
 
 
-def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -> dict[str, str]:
-    """Write NAME.html for each of these presets, with a link `home` if given. Return name ↦ title."""
+def pages_of(presets: Mapping[str, Preset] = PRESETS, home: str = "") -> dict[str, str]:
+    """Return NAME.html ↦ the page of each preset, with a link `home` if given.
+
+    The pages need neither Python nor a network.
+    """
+    return {f"{name}.html": page(preset, home) for name, preset in presets.items()}
+
+
+def page(preset: Preset, home: str = "") -> str:
+    """Return the page of a preset, or of a design without a story. `home` is a link, or ""."""
+    start = shlex.quote(address(preset.state).removeprefix("preset="))
+    stored = _json(frames(preset.state))
+    return _render(
+        "page.html", preset=preset, start=start, frames=stored, home=home, css=style(), js=script()
+    )
+
+
+def contents(presets: Mapping[str, Preset] = PRESETS) -> str:
+    """Return a page with links to the pages of these presets."""
+    return _render("contents.html", presets=presets)
+
+
+def _render(template: str, **parts: Any) -> str:
+    """Return a page made from a template of this folder."""
     from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-    loader = FileSystemLoader(_HERE)
-    template = Environment(loader=loader, autoescape=select_autoescape()).get_template("page.html")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        preset = PRESETS[name]
-        page = template.render(
-            preset=preset,
-            name=name,
-            frames=_json(frames(preset.state)),
-            home=home,
-            css=style(),
-            js=script(),
-        )
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    return {name: PRESETS[name].title for name in names}
+    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=select_autoescape())
+    return environment.get_template(template).render(**parts)
 
 
 def frames(state: State) -> list[list[Frame]]:

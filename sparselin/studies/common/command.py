@@ -170,6 +170,7 @@ seed_option = click.option(
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: all cores]"
 )
+force_option = click.option("--force", is_flag=True, help="Overwrite files in the folder.")
 target_option = click.option("--target", help="The column of a .csv that is y.  [default: the last column]")
 
 

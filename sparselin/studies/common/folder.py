@@ -84,6 +84,33 @@ def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) 
     return folder / (INDEX if INDEX in files else RESULTS)
 
 
+def write_new(folder: Path, files: Mapping[str, bytes], force: bool) -> None:
+    """Write all files or none. Without `force`, no file that exists with other contents is overwritten.
+
+    files : name ↦ contents; a name may have folders in it.
+
+    Raises ReportError.
+    """
+    paths = [folder / name for name in files]
+    other = [path for path in paths if os.path.lexists(path) and not _has(path, files, folder)]
+    if other and not force:
+        more = f" and {len(other) - 1} more" if len(other) > 1 else ""
+        raise ReportError(
+            f"{other[0]}{more} would be overwritten: choose another folder, or pass --force to overwrite"
+        )
+    try:
+        for parent in dict.fromkeys(path.parent for path in paths):
+            parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReportError(f"cannot make {error.filename}: {error.strerror or error}") from None
+    write_files(folder, files)
+
+
+def _has(path: Path, files: Mapping[str, bytes], folder: Path) -> bool:
+    """Return whether the file at a path has the contents that are to be written."""
+    return path.is_file() and path.read_bytes() == files[path.relative_to(folder).as_posix()]
+
+
 def write_files(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> None:
     """Write all files or none, in this order, and remove the files `gone` before the last one appears.
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "ledger": "ledger.command",
     "guarantee": "guarantees.command",
     "explore": "common.explore",
+    "notebooks": "common.notebooks",
     "warm-up": "common.warm_up",
 }
 
