@@ -1,8 +1,11 @@
 """Calls that a type checker must accept (`make types`); nothing here runs."""
 
+from typing import assert_type
+
 import numpy as np
 
 import sparselin as sl
+from sparselin.results import FloatArray, IndexArray
 
 X, y = np.eye(2), np.ones(2)
 problem = sl.Problem(X, y)
@@ -42,3 +45,31 @@ check: sl.results.TheoremCheck = sl.verify(problem, 2)
 sl.verify(A, b, 2, audit=True, rng=1)
 ratios = sl.window_ratios(problem, 2, forced=[1]) < 1
 mu: float = sl.coherence(X) + sl.babel(X, 2)[1] + sl.exact_recovery_coefficient(problem, ["a"])
+
+# Estimators: `fit` returns the class of the estimator, and what it sets has types.
+selector = sl.estimators.OMPSelector(n_features_to_select=1).fit(X, y)
+assert_type(selector, sl.estimators.OMPSelector)
+assert_type(selector.at(1), sl.estimators.OMPSelector)
+assert_type(selector.selected_, IndexArray)
+assert_type(selector.coef_, FloatArray)
+assert_type(selector.intercept_, FloatArray | float)
+assert_type(selector.scores_, FloatArray)
+assert_type(sl.estimators.DiverseSelector(2).fit(X, y), sl.estimators.DiverseSelector)
+assert_type(sl.estimators.BestSubsetSelector(2).fit(X, y), sl.estimators.BestSubsetSelector)
+assert_type(sl.estimators.LassoSelector(2).fit(X, y).coef_, FloatArray)
+pursuit = sl.estimators.OrthogonalMatchingPursuit(n_nonzero_coefs=1).fit(X, y)
+assert_type(pursuit, sl.estimators.OrthogonalMatchingPursuit)
+assert_type(pursuit.coef_, FloatArray)
+assert_type(sl.estimators.OrthogonalMatchingPursuitCV().fit(X, y).n_nonzero_coefs_, int)
+assert_type(sl.estimators.LassoLars().fit(X, y), sl.estimators.LassoLars)
+assert_type(sl.estimators.LassoLarsCV().fit(X, y).alpha_, float)
+assert_type(sl.estimators.LassoLarsIC().fit(X, y).criterion_, FloatArray)
+assert_type(sl.estimators.OLSRegressor(1).fit(X, y), sl.estimators.OLSRegressor)
+assert_type(sl.estimators.SequentialLassoRegressor(1).fit(X, y).coef_, FloatArray)
+assert_type(sl.estimators.BestSubsetRegressor(1).fit(X, y), sl.estimators.BestSubsetRegressor)
+assert_type(sl.estimators.BestSubsetRegressor(1).fit(X, y).coef_, FloatArray)
+assert_type(sl.estimators.OLSOptimizer(1).fit(X, y), sl.estimators.OLSOptimizer)
+assert_type(sl.estimators.LassoNetRegressor().fit(X, y), sl.estimators.LassoNetRegressor)
+assert_type(sl.estimators.LassoNetClassifierCV().fit(X, y).selected_, IndexArray)
+network = sl.estimators.SequentialAttentionClassifier(n_features_to_select=1).fit(X, y)
+assert_type(network, sl.estimators.SequentialAttentionClassifier)

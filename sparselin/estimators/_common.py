@@ -8,13 +8,13 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import PredefinedSplit, check_cv
-from sklearn.model_selection._split import _CVIterableWrapper
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import (
@@ -24,6 +24,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from sparselin.estimators._folds import MaskArray as MaskArray
+from sparselin.estimators._folds import Split as Split
+from sparselin.estimators._folds import refers_to_all_rows, translate_folds
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.results.base import check_order
@@ -40,26 +43,47 @@ from sparselin.validation import (
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as with_callbacks
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """A substitute for scikit-learn's mixin of this name, for versions without callbacks."""
 
-    def with_callbacks(method: Any) -> Any:
+    def _with_callbacks(method: Any) -> Any:
         """Return the method unchanged, in place of scikit-learn's decorator in versions without callbacks."""
         return method
 
 
-Split = tuple[IndexArray, IndexArray]
-MaskArray: TypeAlias = NDArray[np.bool_]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """Return scikit-learn's form of a method that calls callbacks; a type checker sees the same type."""
+    return cast(_Method, _with_callbacks(method))
+
 
 # the statuses that are no failure although the path is shorter than requested
 _WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
 
 
+def check_parameters(method: _Method) -> _Method:
+    """Return a method `fit` that first checks the parameters, as scikit-learn does."""
+    return cast(_Method, _fit_context(prefer_skip_nested_validation=True)(method))
+
+
 class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
-    """A mixin for an estimator that takes sparse X and callbacks."""
+    """A mixin for a linear model that takes sparse X and callbacks."""
+
+    coef_: FloatArray
+    intercept_: FloatArray | float
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    if TYPE_CHECKING:  # whose bases have no types, so that the type of an instance would be unknown
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Return an instance."""
+            return cast(Self, super().__new__(cls))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,27 +134,12 @@ class RoutesToSplitter:
         return translate_folds(list(cv.split()), data.used)
 
 
-def refers_to_all_rows(cv: Any) -> bool:
-    """Return whether the folds of a splitter are rows that the caller numbered, whatever their weights."""
-    return isinstance(cv, PredefinedSplit | _CVIterableWrapper)
-
-
-def translate_folds(folds: Sequence[Any], used: MaskArray) -> list[Split]:
-    """Return folds of all rows as folds of the rows that are used; a fold without test rows is left out."""
-    number = np.cumsum(used) - 1  # of each row that was passed, among those that are used
-    translated = [[number[rows][used[rows]] for rows in fold] for fold in folds]
-    for i, (train, test) in enumerate(translated):
-        if len(test) and not len(train):
-            where = f"all training rows of fold {i + 1} of {len(folds)}"
-            raise ValueError(f"{where} have sample_weight zero. Leave this fold out of cv")
-    left = [(train, test) for train, test in translated if len(test)]
-    if not left:
-        raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
-    return left
-
-
 class FeatureSelector(SelectorMixin):  # type: ignore[misc]
     """A selector that needs y and stores the selected features in `selected_`."""
+
+    selected_: IndexArray
+    n_features_: int
+    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,11 +1,17 @@
 """The folds of a cross-validation, and the summary of their errors."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import PredefinedSplit
+from sklearn.model_selection._split import _CVIterableWrapper
 
-from sparselin.results import CrossValidation, FloatArray
+from sparselin.results import CrossValidation, FloatArray, IndexArray
+
+Split = tuple[IndexArray, IndexArray]
+MaskArray: TypeAlias = NDArray[np.bool_]
 
 # the largest number of features that is tried by default
 MOST = 30
@@ -50,3 +56,22 @@ def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:
         chosen=f + chosen,
         folds=len(folds),
     )
+
+
+def refers_to_all_rows(cv: Any) -> bool:
+    """Return whether the folds of a splitter are rows that the caller numbered, whatever their weights."""
+    return isinstance(cv, PredefinedSplit | _CVIterableWrapper)
+
+
+def translate_folds(folds: Sequence[Any], used: MaskArray) -> list[Split]:
+    """Return folds of all rows as folds of the rows that are used; a fold without test rows is left out."""
+    number = np.cumsum(used) - 1  # of each row that was passed, among those that are used
+    translated = [[number[rows][used[rows]] for rows in fold] for fold in folds]
+    for i, (train, test) in enumerate(translated):
+        if len(test) and not len(train):
+            where = f"all training rows of fold {i + 1} of {len(folds)}"
+            raise ValueError(f"{where} have sample_weight zero. Leave this fold out of cv")
+    left = [(train, test) for train, test in translated if len(test)]
+    if not left:
+        raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
+    return left

@@ -30,6 +30,7 @@ from sparselin.problem.labels import check_same_rows
 from sparselin.results import CrossValidation, FloatArray, IndexArray, Status
 from sparselin.results.base import dense
 from sparselin.results.paths import means
+from sparselin.validation.progress import ProgressLog
 
 CRITERIA = ("aic", "bic", "ebic")
 LEAVE_ONE_OUT = "loo"
@@ -62,9 +63,28 @@ class _FixedParameters:
     loss: str = "squared"
 
 
+class _Attributes:
+    """The attributes that a fit sets, for type checkers. As no dataclass, it makes no parameters of them."""
+
+    path_: Any
+    sizes_: IndexArray
+    scores_: FloatArray
+    k_: int
+    classes_: Any  # an array, or None
+    gamma_: float | None
+    cross_validation_: CrossValidation | None
+    groups_: Any
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class PathSelector(  # type: ignore[misc]
-    _FixedParameters, RoutesToSplitter, TakesSparse, FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta
+    _Attributes,
+    _FixedParameters,
+    RoutesToSplitter,
+    TakesSparse,
+    FeatureSelector,
+    BaseEstimator,
+    metaclass=abc.ABCMeta,
 ):
     """A selector that computes a path once and chooses the number of features along it."""
 
@@ -92,7 +112,7 @@ class PathSelector(  # type: ignore[misc]
         It ends early at the tolerance `tol`, or if `watch` returns True.
         """
 
-    @_common.with_callbacks  # type: ignore[untyped-decorator]
+    @_common.with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Compute the path, and choose the number of features along it.
 
@@ -243,7 +263,7 @@ class PathSelector(  # type: ignore[misc]
         X, y, weight, used = _common.without_weightless(X, y, weight)
         if len(y) < 2:
             raise ValueError(f"X must have at least 2 rows of positive sample_weight; got {len(y)}")
-        self.classes_: Any = None
+        self.classes_ = None
         if self.loss == "logistic":
             labels, self.classes_ = encode_labels(y)
             y = labels.astype(X.dtype)
@@ -339,7 +359,7 @@ class PathSelector(  # type: ignore[misc]
         f = len(task.forced)
         if request.rule is None:
             squares = np.square([model.residual for model in models])
-            self.scores_: FloatArray = squares / (task.total * task.outputs)
+            self.scores_ = squares / (task.total * task.outputs)
             return min(request.k - f, len(models) - 1)
         if request.rule in CROSS_VALIDATED:
             bare = type(self)(**self.get_params(deep=False))
@@ -421,7 +441,12 @@ def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: 
         _paths.check_fold(task, *split, f"fold {number + 1} of {len(splits)}")
     _paths.check_rank_in_folds(task, splits, k, selector.max_features)
     jobs = (delayed(fold_errors)(selector, task.rows(train), task.rows(test), k) for train, test in splits)
-    return summarize(Parallel(n_jobs=selector.n_jobs)(jobs), len(task.forced))
+    folds: list[Fold] = []
+    progress = ProgressLog(f"{type(selector).__name__}.fit", "folds", len(splits))
+    for fold in Parallel(n_jobs=selector.n_jobs, return_as="generator")(jobs):
+        folds.append(fold)
+        progress.report(len(folds))
+    return summarize(folds, len(task.forced))
 
 
 def fold_errors(selector: PathSelector, inner: Task, outer: Task, k: int) -> Fold:

@@ -106,7 +106,7 @@ class BestSubsetRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearM
     fit_intercept: bool = True
     standardize: bool = False
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best subset for X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, q).
 

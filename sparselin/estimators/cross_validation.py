@@ -20,6 +20,7 @@ from sparselin.estimators._selector import PathSelector, fold_errors
 from sparselin.problem.labels import check_same_rows
 from sparselin.results import CrossValidation
 from sparselin.validation import check_mask, check_weights
+from sparselin.validation.progress import ProgressLog
 
 
 def cross_validate(
@@ -96,9 +97,11 @@ def cross_validate(
     selector.cv = None
     task = dataclasses.replace(task, X=None)
     jobs = (delayed(_fold)(head, selector, X, y, task, split, k) for split in splits)
-    folds = []
+    folds: list[Fold] = []
+    log = ProgressLog("cross_validate", "folds", len(splits))
     for fold in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         folds.append(fold)
+        log.report(len(folds))
         if progress is not None:
             progress(fold)
     return summarize(folds, len(task.forced))

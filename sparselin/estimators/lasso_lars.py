@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import warnings
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import linear_model
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from sparselin.estimators import _common
@@ -104,8 +103,14 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
     (array([0.   , 2.498, 0.   , 2.498, 0.   ]), [1.25, 0.001])
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, Xy: Any = None, sample_weight: Any = None) -> Any:
+    # of several targets, lists
+    alphas_: Any
+    active_: Any
+    coef_path_: Any
+    n_iter_: Any
+
+    @_common.check_parameters
+    def fit(self, X: Any, y: Any, Xy: Any = None, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
         Xy : accepted but not used, like `precompute`.
@@ -175,8 +180,16 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     (np.float64(0.018), [7, 3])
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    alpha_: float
+    cv_alphas_: FloatArray
+    mse_path_: FloatArray
+    alphas_: FloatArray
+    active_: list[int]
+    coef_path_: FloatArray
+    n_iter_: int
+
+    @_common.check_parameters
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, of which only
@@ -254,8 +267,14 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     array([ 0.    , -1.1111])
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, copy_X: Any = None, sample_weight: Any = None) -> Any:
+    criterion_: FloatArray
+    alpha_: float
+    alphas_: FloatArray
+    n_iter_: int
+    noise_variance_: float
+
+    @_common.check_parameters
+    def fit(self, X: Any, y: Any, copy_X: Any = None, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         copy_X : accepted but not used, because X is never written to.

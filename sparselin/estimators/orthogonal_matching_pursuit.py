@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import linear_model
-from sklearn.base import _fit_context
 
 from sparselin.estimators import _common
 from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
@@ -72,8 +71,11 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
     (array([ 2., -1.]), 1.0)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    n_iter_: int | list[int]
+    n_nonzero_coefs_: int | None
+
+    @_common.check_parameters
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
         sample_weight : (n,) weights ≥ 0 of the squared residuals (also in the rule ‖r‖² ≤ tol), or None. Rows
@@ -144,8 +146,12 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
     (2, array([3, 7]))
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    n_iter_: int
+    n_nonzero_coefs_: int
+    mse_path_: FloatArray
+
+    @_common.check_parameters
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
         sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, of which only
@@ -174,7 +180,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
             )
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
-        self.n_nonzero_coefs_ = np.argmin(self.mse_path_.mean(axis=1)) + 1
+        self.n_nonzero_coefs_ = int(np.argmin(self.mse_path_.mean(axis=1))) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.subtask("refit", k, len(folds))
         _set(self, data, _fit_targets(self, data, k, None, refit))

@@ -33,7 +33,7 @@ class _PathRegressor(TakesSparse, MultiOutputMixin, RegressorMixin, LinearModel)
     def _path(self, problem: Problem, k: int, **options: Any) -> SelectionPath:
         """Return the path of at most k features. The options hold the keyword `callback`."""
 
-    @_common.with_callbacks  # type: ignore[untyped-decorator]
+    @_common.with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 

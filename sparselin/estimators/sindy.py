@@ -11,7 +11,7 @@ their order. `choose_terms` chooses the k_i on trajectories that are held out.
 """
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pysindy.optimizers import BaseOptimizer
@@ -82,7 +82,7 @@ class OLSOptimizer(BaseOptimizer):  # type: ignore[misc]
         self.options = options
         self.verbose = verbose
 
-    def fit(self, x_: Any, y: Any, sample_weight: Any = None, **reduce_kws: Any) -> Any:
+    def fit(self, x_: Any, y: Any, sample_weight: Any = None, **reduce_kws: Any) -> Self:
         """Select terms for x_ (n, d) and y (n,) or (n, q), with `sample_weight` (n,), and return self."""
         check_mask(x_=x_, y=y, sample_weight=sample_weight)
         # with a guess, pysindy does not compute the least squares solution with all terms

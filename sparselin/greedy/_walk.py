@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from sparselin._kernels.notice import public_function
 from sparselin.linalg.ties import Scores, candidates, relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.validation.progress import ProgressLog
 
 
 class Pick(NamedTuple):
@@ -129,8 +131,10 @@ def walk(state: GreedyState[P], k: int, floor: float, callback: Callable[[Any], 
     If a `callback` is given, it is called with the path after each pick; if it returns True, the loop stops.
     """
     trail = state.trail
+    progress = ProgressLog(public_function, "picks", k)
     while trail.norms[-1] > floor:
         m = len(trail.picks)
+        progress.report(m)
         if m == k:
             return state.path(Status.COMPLETED)
         ended = state.step(k - m if callback is None else 1)

@@ -22,6 +22,7 @@ from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
 from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, Status
 from sparselin.validation import Columns
+from sparselin.validation.progress import ProgressLog
 
 Callback = Callable[[BatchSelection], object]
 
@@ -312,8 +313,11 @@ class _Rows:
         ended = False
         done = np.zeros(math.ceil(N / chunk), bool)
 
+        progress = ProgressLog("batch_omp", "signals", N)
+
         def report() -> None:
             nonlocal reported, ended
+            progress.report(min(N, int(done.sum()) * chunk))
             m = N if done.all() else int(done.argmin()) * chunk
             if self.callback is not None and m > reported:
                 reported = m

@@ -16,6 +16,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, Status, SwappedSubset
 from sparselin.validation import Columns, check_choice
+from sparselin.validation.progress import ProgressLog
 
 Rule = Literal["exact", "ompr"]
 Pairs = Iterator[tuple[int, int]]
@@ -139,9 +140,11 @@ def swaps(
     def neighbours(fit: _SubsetFit, _: None) -> Iterator[_SubsetFit]:
         return (fit.swap(i, j) for i, j in promising(fit, first))
 
+    progress = ProgressLog("swaps", "swaps")
     for fit in exchange(begin, neighbours, _is_better):
         squares.append(fit.square)
         pairs.append(fit.pair)
+        progress.report(len(pairs))
         if callback is not None and callback(result(Status.STOPPED)):
             return result(Status.STOPPED)
     return result(greedy.status)

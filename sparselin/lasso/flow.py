@@ -14,6 +14,7 @@ from sparselin.parallel.threads import workers
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FlowPath, IndexArray, Status
 from sparselin.validation import Columns, check_count
+from sparselin.validation.progress import ProgressLog
 
 
 @takes_problem
@@ -105,7 +106,9 @@ def gradient_flow(
         flow = Flow(problem, S)
         saddles = [flow.saddle()]
         picks = list[int]()
+        progress = ProgressLog("gradient_flow", "events")
         while (arrival := flow.arrival()) is not None:
+            progress.report(len(saddles) - 1)
             if limit is not None and len(saddles) > limit:
                 return _path(problem, S, saddles, restart, Status.MAX_STEPS)
             flow.advance(arrival)

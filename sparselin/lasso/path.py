@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import small_lasso as kernels
+from sparselin._kernels.notice import public_function
 from sparselin.lasso._working_set import KnotBlock, knot_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 from sparselin.validation import Columns, check_count, check_level
+from sparselin.validation.progress import ProgressLog
 
 
 @takes_problem
@@ -97,6 +99,7 @@ def lasso_path(
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
     blocks: list[KnotBlock] = []
     most = sys.maxsize if limit is None else limit + 1
+    progress = ProgressLog(public_function, "knots")
     for new in knot_blocks(problem, S, lam_min, most, positive):
         if new.from_start:
             blocks.clear()
@@ -106,6 +109,7 @@ def lasso_path(
                 path = _path(problem, S, positive, blocks, Status.STOPPED)
                 if callback(path):
                     return path
+        progress.report(sum(len(block.lams) for block in blocks))
     if blocks[-1].lams[-1] <= lam_min:
         return _path(problem, S, positive, blocks, Status.COMPLETED)
     cut_off = sum(len(block.lams) for block in blocks) == most

@@ -18,9 +18,11 @@ from sparselin.problem.labels import check_groups
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
 from sparselin.validation import Columns, Names, Rng, check_choice, check_count
+from sparselin.validation.progress import ProgressLog
 
 Method = Literal["omp", "ols", "lasso"]
 _AT_ONCE = 10**6  # the most indices of rows drawn at once
+_PARTS = 20  # the least number of parts in which pairs are drawn if the progress is logged
 
 
 @takes_problem
@@ -163,13 +165,17 @@ def stability_selection(
             np.array(paths), rule.forced, tau, method, *shape, status, rule.names, undecided, rule.groups
         )
 
+    progress = ProgressLog("stability_selection", "pairs", pairs)
     at_once = 1 if callback is not None else 1 + _AT_ONCE // problem.n
+    if progress.enabled:
+        at_once = min(at_once, 1 + pairs // _PARTS)
     while len(paths) < pairs:
         count = min(at_once, pairs - len(paths))
         halves = np.array([random.permutation(problem.n)[: 2 * m] for _ in range(count)])
         orders, more = _orders(problem, np.sort(halves.reshape(-1, m)), rule)
         paths.extend(orders.reshape(-1, 2, k))
         undecided += more
+        progress.report(len(paths))
         if callback is not None and callback(result(Status.STOPPED)):
             return result(Status.STOPPED)
     return result(Status.COMPLETED)

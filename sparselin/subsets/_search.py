@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sparselin._kernels.notice import public_function
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.validation import check_count, check_level
+from sparselin.validation.progress import ProgressLog
 
 # Seconds of search between two looks at the clock and two calls of the callback, and between two lines on the
 # terminal, the first of which comes later.
@@ -141,6 +143,7 @@ class Watch:
         self.looked = -math.inf
         self.line = self.began + _FIRST
         self.shown = sys.stderr is not None and sys.stderr.isatty()
+        self.progress = ProgressLog(public_function, "nodes")
 
     @property
     def spent(self) -> float:
@@ -154,9 +157,10 @@ class Watch:
     def stops(self, nodes: int, support: IndexArray, value: float, lower: float) -> bool:
         """Call the callback, unless the last call was too recent; return whether it stops the search."""
         now = time.monotonic()
+        gap = 1 - lower / value if value > 0 else 0.0
+        self.progress.report(nodes, f"gap {gap:.2%}")
         if self.shown and now > self.line:
             self.line = now + _LINE
-            gap = 1 - lower / value if value > 0 else 0.0
             sys.stderr.write(f"\rgap {gap:.2%}, {nodes:,} nodes, {self.spent:.0f} s \033[K")
             sys.stderr.flush()
         if self.callback is None or now - self.looked < _INTERVAL:

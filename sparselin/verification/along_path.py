@@ -16,6 +16,7 @@ from sparselin.problem import as_problem, takes_problem
 from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
 from sparselin.validation import Rng, check_count
+from sparselin.validation.progress import ProgressLog
 from sparselin.verification import checks
 from sparselin.verification.checks import Methods
 from sparselin.verification.projected_design import (
@@ -93,7 +94,9 @@ def verify_design(
     space = orthonormal_basis(X)
     path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
     records = []
+    progress = ProgressLog("verify", "steps", len(path.support))
     for t in range(1, len(path.support) + 1):
+        progress.report(t - 1)
         S = np.array(path.support[: t - 1], np.intp)
         step = ProjectedDesign(X, y, S, methods.first_entry(X, y, forced=S), space)
         free = X.shape[1] - len(S)

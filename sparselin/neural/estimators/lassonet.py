@@ -18,12 +18,8 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from sparselin.estimators._common import (
-    MaskArray,
-    number_to_select,
-    refers_to_all_rows,
-    translate_folds,
-)
+from sparselin.estimators._common import number_to_select
+from sparselin.estimators._folds import MaskArray, refers_to_all_rows, translate_folds
 from sparselin.neural.estimators._base import (
     NetworkClassifier,
     NetworkEstimator,
