@@ -24,6 +24,6 @@ ax = sl.plots.stability(found)
 stable = found.selected()
 ax.set_title(
     f"{len(stable)} stable features, of 5 with an influence; x" + ", x".join(map(str, true)),
-    fontsize=style.POINTS,
+    fontsize=style.font_size(),
 )
 plt.show()

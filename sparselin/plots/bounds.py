@@ -10,7 +10,18 @@ from statistics import NormalDist
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LONG,
+    ORANGE,
+    RED,
+    Axes,
+    font_size,
+    line_width,
+    marker_size,
+)
 from sparselin.results import Bound, GuaranteeBounds, Inference, Interval, SparseEigenvalues
 
 _SMALL = 1e-300  # smaller p-values are not written
@@ -43,9 +54,17 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
     for row, (_, one) in enumerate(named):
         low, high = float(one.lower), float(one.upper)
         ends = [v for v in (low, high) if math.isfinite(v)]
-        ax.plot(ends, [row] * len(ends), "|-", color=BLUE, linewidth=3, markersize=14, markeredgewidth=2)
+        ax.plot(
+            ends,
+            [row] * len(ends),
+            "|-",
+            color=BLUE,
+            linewidth=line_width(3),
+            markersize=marker_size(14),
+            markeredgewidth=line_width(2),
+        )
         if one.exact and ends:
-            ax.plot([high], [row], "o", color=BLUE, markersize=8)
+            ax.plot([high], [row], "o", color=BLUE, markersize=marker_size(8))
         words = f"{high:.4g}" if one.exact else f"{low:.4g} to {high:.4g}"
         if ends:
             style.write_near(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
@@ -54,7 +73,7 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
         ax.margins(x=0.2)
     elif values:
         ax.set_xlim(1.2 * min([0.0, *values]), 1.2 * max([0.0, *values]) or 1.0)
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
 
 
 def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> Axes:
@@ -81,11 +100,18 @@ def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> 
         style.note(right, "fewer than two nonzero columns")
         return ax
     sizes = np.arange(1, result.k + 1)
-    right.plot(sizes, result.babel, "o-", color=GREEN, markersize=5 if result.k <= 40 else 0, linewidth=1.3)
-    right.axhline(1, color=GREY, linestyle="--", linewidth=1)
+    right.plot(
+        sizes,
+        result.babel,
+        "o-",
+        color=GREEN,
+        markersize=marker_size(5 if result.k <= 40 else 0),
+        linewidth=line_width(1.3),
+    )
+    right.axhline(1, color=GREY, linestyle="--", linewidth=line_width(1))
     right.set_ylim(bottom=0)
     style.integers(right)
-    right.set_title(f"coherence {result.coherence:.3g}", fontsize=POINTS)
+    right.set_title(f"coherence {result.coherence:.3g}", fontsize=font_size())
     return ax
 
 
@@ -119,7 +145,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
         _guarantee(ax, row, bound)
     style.rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
     ax.set_xlim(min([0.0, *(float(bound.achieved.lower) for bound in result.bounds)]), 1.04)
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
     style.legend(ax)
     return ax
 
@@ -144,10 +170,10 @@ def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
     else:
         failed = any(held is False for _, held in bound.hypotheses)
         words = "a hypothesis fails" if failed else "a hypothesis is undecided"
-        ax.text(0.01, row, words, va="center", fontsize=POINTS, color=GREY, style="italic")
+        ax.text(0.01, row, words, va="center", fontsize=font_size(), color=GREY, style="italic")
     low, high = bound.achieved.lower, bound.achieved.upper
-    ax.plot([low, high], [row, row], "-", color=ORANGE, linewidth=2)
-    ax.plot([high], [row], "D", color=ORANGE, markersize=7, label="achieved")
+    ax.plot([low, high], [row, row], "-", color=ORANGE, linewidth=line_width(2))
+    ax.plot([high], [row], "D", color=ORANGE, markersize=marker_size(7), label="achieved")
 
 
 def inference(found: Inference, *, ax: Axes | None = None) -> Axes:
@@ -181,22 +207,24 @@ def inference(found: Inference, *, ax: Axes | None = None) -> Axes:
     room = max(2 * half, 0.3 * (limits[1] - limits[0]))
     everything = [np.nanmin([*limits, *ends.ravel()]), np.nanmax([*limits, *ends.ravel()])]
     limits = np.clip(everything, limits[0] - room, limits[1] + room)
-    ax.plot(z, at, "o", color=ORANGE, markersize=6 if k <= 40 else 4, label="coefficient", zorder=3)
+    ax.plot(
+        z, at, "o", color=ORANGE, markersize=marker_size(6 if k <= 40 else 4), label="coefficient", zorder=3
+    )
     look = {"linewidth": min(8.0, 260 / k), "color": GREY, "alpha": 0.35, "zorder": 1}
     ax.hlines(at, z - half, z + half, label="without selection", **look)
     if np.isfinite(ends).any():
         label = f"{100 * found.level:g} % interval"
-        ax.hlines(at, *np.clip(ends, *limits).T, color=BLUE, linewidth=1.8, label=label)
+        ax.hlines(at, *np.clip(ends, *limits).T, color=BLUE, linewidth=line_width(1.8), label=label)
     for limit, marker, beyond in zip(limits, "<>", (ends < limits[0], ends > limits[1]), strict=True):
         rows = at[beyond.any(axis=1)]
-        ax.plot(np.full(len(rows), limit), rows, marker, color=BLUE, markersize=6)
-    ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
+        ax.plot(np.full(len(rows), limit), rows, marker, color=BLUE, markersize=marker_size(6))
+    ax.axvline(0, color=GREY, linewidth=line_width(0.8), zorder=0)
     ax.set_xlim(limits + np.array([-0.03, 0.03]) * np.diff(limits))
     style.rows(ax, [style.name(found.names, j) for j in found.support.tolist()])
     for row in ax.get_yticks().astype(int).tolist():
         p = found.p_value[row]
         words = f"p = {p:.2g}" if p > _SMALL else f"p < {_SMALL:g}"
         words = "–" if np.isnan(p) else words
-        ax.text(1.02, row, words, va="center", fontsize=POINTS, transform=ax.get_yaxis_transform())
+        ax.text(1.02, row, words, va="center", fontsize=font_size(), transform=ax.get_yaxis_transform())
     style.legend(ax)
     return ax

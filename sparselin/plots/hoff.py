@@ -10,7 +10,20 @@ from numpy.typing import ArrayLike
 
 from sparselin.attention.descent import hadamard_descent
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes, look, name, note, picture, pyplot
+from sparselin.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Axes,
+    font_size,
+    line_width,
+    look,
+    marker_size,
+    name,
+    note,
+    picture,
+    pyplot,
+)
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray
 from sparselin.validation import check_real
@@ -67,7 +80,7 @@ def hoff_descent(
         _factors(drawn[1 + j], j, name(problem.names, j), float(solution[j]), runs)
     handles, labels = drawn[0].get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": len(labels)}
-    figure.legend(handles, labels, frameon=False, fontsize=POINTS, **place)
+    figure.legend(handles, labels, frameon=False, fontsize=font_size(), **place)
     return tuple(drawn)
 
 
@@ -101,11 +114,15 @@ def _plane(
     levels = above.max() * np.linspace(0, 1, 13) ** 2
     ax.contourf(first, second, above, levels, cmap="Greys", alpha=0.35).set_rasterized(True)
     ax.contour(first, second, above, levels[1:], colors=GREY, linewidths=0.6)
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.axhline(0, color=GREY, linewidth=line_width(0.8))
+    ax.axvline(0, color=GREY, linewidth=line_width(0.8))
     for i, path in enumerate(paths):
-        ax.plot(*path.T, label=f"descent {i + 1}", **(look(i) | {"markersize": 4, "linewidth": 1.3}))
-    ax.plot(*best, "*", color="black", markersize=15, linestyle="none", label="LASSO")
+        ax.plot(
+            *path.T,
+            label=f"descent {i + 1}",
+            **(look(i) | {"markersize": marker_size(4), "linewidth": line_width(1.3)}),
+        )
+    ax.plot(*best, "*", color="black", markersize=marker_size(15), linestyle="none", label="LASSO")
     ax.set(xlim=(first[0], first[-1]), ylim=(second[0], second[-1]), aspect="equal")
 
 
@@ -124,12 +141,18 @@ def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[De
     if target:
         ax.contour(w, w, product, [target], colors="black", linewidths=1.6, linestyles="solid")
     for slope in (-1, 1):
-        ax.plot(w, slope * w, color=GREY, linewidth=1, linestyle="--", label="_diagonal")
+        ax.plot(w, slope * w, color=GREY, linewidth=line_width(1), linestyle="--", label="_diagonal")
     for i, path in enumerate(paths):
-        ax.plot(*path.T, label=f"descent {i + 1}", **(look(i) | {"markersize": 4, "linewidth": 1.3}))
+        ax.plot(
+            *path.T,
+            label=f"descent {i + 1}",
+            **(look(i) | {"markersize": marker_size(4), "linewidth": line_width(1.3)}),
+        )
     size = abs(target) ** 0.5
     ends = [(size, np.sign(target) * size), (-size, -np.sign(target) * size)] if target else [(0.0, 0.0)]
-    ax.plot(*np.transpose(ends), "*", color="black", markersize=15, linestyle="none", label="LASSO")
+    ax.plot(
+        *np.transpose(ends), "*", color="black", markersize=marker_size(15), linestyle="none", label="LASSO"
+    )
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
 
 
@@ -159,11 +182,11 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     drawn = above > 0
     if not drawn.any():
         return note(ax, f"The objective is {last:.4g} from the start.")
-    ax.semilogy(np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label=label)
+    ax.semilogy(np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=line_width(1.5), label=label)
     if result.duality_gap > 0:
         words = f"duality gap at the end, {result.duality_gap:.2g}"
-        ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=1.2, label=words)
+        ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=line_width(1.2), label=words)
     ax.set_xlim(0, iterations)
-    ax.grid(linewidth=0.4, alpha=0.5)
-    ax.legend(frameon=False, fontsize=POINTS, loc="best")
+    ax.grid(linewidth=line_width(0.4), alpha=0.5)
+    ax.legend(frameon=False, fontsize=font_size(), loc="best")
     return ax

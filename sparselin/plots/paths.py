@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LONG,
+    ORANGE,
+    RED,
+    Axes,
+    font_size,
+    line_width,
+    marker_size,
+)
 from sparselin.results import BatchSelection, Explanation, FloatArray, FlowPath, LassoPath, Status
 
 _MARKS = 12  # at most this many knots of each line are marked
@@ -58,11 +69,13 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
 
     def marks(i: int) -> dict[str, Any]:
         kinks = at_knots[np.flatnonzero(beta[i, at_knots])]
-        return {"markersize": 5, "markevery": kinks[:: -(-len(kinks) // _MARKS) or 1].tolist()}
+        return {"markersize": marker_size(5), "markevery": kinks[:: -(-len(kinks) // _MARKS) or 1].tolist()}
 
     style.draw_largest(ax, lam, beta, names, labels, marks)
     on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
-    ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
+    ax.plot(
+        path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=marker_size(9), label="knots", **on
+    )
     _r2_above(ax, path)
     return ax
 
@@ -89,9 +102,9 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
         r2 = np.interp(-(lam**2), -(path.knots.astype(float) ** 2), path.r2)
         text = f"{r2:z.2f}"
         if text != before:
-            ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+            ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=font_size(), transform=ax.transAxes)
         before = text
-    ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+    ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=font_size(), transform=ax.transAxes)
 
 
 def flow(path: FlowPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
@@ -130,9 +143,13 @@ def flow(path: FlowPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
     ax.set_xlim(grid[0], grid[-1])
     if not path.restarted:
         for i, mean in enumerate(_averages(path, grid, now)[:, shown].T):
-            ax.plot(grid, mean, linestyle=":", linewidth=1.2, color=style.look(i)["color"])
+            ax.plot(grid, mean, linestyle=":", linewidth=line_width(1.2), color=style.look(i)["color"])
     lasso = np.array([path.restarted or path.average(t).is_lasso for t in tau.tolist()])
-    on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
+    on: dict[str, Any] = {
+        "transform": ax.get_xaxis_transform(),
+        "clip_on": False,
+        "markersize": marker_size(9),
+    }
     for wanted, color in ((True, GREY), (False, RED)):
         at = tau[lasso == wanted]
         ax.plot(at, np.zeros(len(at)), "|", color=color, **on)
@@ -183,15 +200,15 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
     for count in counts[left > 0].tolist():
         norms = batch.residual_norm[batch.n_selected == count].astype(float)
         low, first, middle, third, high = np.quantile(norms, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
-        right.plot([low, high], [count, count], color=BLUE, linewidth=1)
-        right.plot([first, third], [count, count], color=BLUE, linewidth=4, solid_capstyle="butt")
-        right.plot([middle], [count], "o", color=BLUE, markersize=5, markerfacecolor="white")
+        right.plot([low, high], [count, count], color=BLUE, linewidth=line_width(1))
+        right.plot([first, third], [count, count], color=BLUE, linewidth=line_width(4), solid_capstyle="butt")
+        right.plot([middle], [count], "o", color=BLUE, markersize=marker_size(5), markerfacecolor="white")
     norms = batch.residual_norm[batch.residual_norm > 0]
     if len(norms) == len(batch.support) and norms.max() > LONG * norms.min():
         right.set_xscale("log")
     else:
         right.set_xlim(left=0)
-    right.grid(axis="x", linewidth=0.4, alpha=0.5)
+    right.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
     return ax
 
 
@@ -224,9 +241,9 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     if not len(found.level):
         return style.note(ax, found.sentence)
     at = np.arange(flow, len(found.level) + flow) if steps or flow else found.level
-    ax.plot(at, found.level, "s-", color=GREY, markersize=5, label=goal)
+    ax.plot(at, found.level, "s-", color=GREY, markersize=marker_size(5), label=goal)
     label = style.name(found.names, found.feature)
-    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=label)
+    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=marker_size(6), label=label)
     if steps:
         labels = ["none", *(f"+ {style.name(found.names, int(i))}" for i in found.given)]
         every = -(-len(labels) // 20)
@@ -236,9 +253,9 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
         style.positive_axis(ax, found.level)
         ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
     if signed:
-        ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+        ax.axhline(0, color=GREY, linewidth=line_width(0.6), zorder=0)
     else:
         ax.set_ylim(bottom=0)
     style.legend(ax)
-    ax.grid(axis="y", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="y", linewidth=line_width(0.4), alpha=0.5)
     return ax

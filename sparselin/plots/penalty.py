@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.attention.softmax_penalty import softmax_penalty
-from sparselin.plots.style import POINTS, Axes, picture, pyplot
+from sparselin.plots.style import Axes, font_size, picture, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_count, check_real
 
@@ -73,7 +73,9 @@ def contours(
     # drawn as an image, because polygons would have seams and take megabytes of SVG
     ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours).set_rasterized(True)
     drawn = ax.contour(beta1, beta2, value, lines, colors="white", linewidths=0.7)
-    ax.clabel(drawn, fmt=_with_thousands, fontsize=POINTS, manual=_label_points(beta1, beta2, value, lines))
+    ax.clabel(
+        drawn, fmt=_with_thousands, fontsize=font_size(), manual=_label_points(beta1, beta2, value, lines)
+    )
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
@@ -129,7 +131,8 @@ def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
     ['convex, linear in a quadrant', 'concave in β∘β, not in β', 'concave in a quadrant']
     """
     limit = check_real(limit, "limit", lambda half: half > 0, "positive")
-    figure, drawn = pyplot().subplots(2, 3, figsize=(12.4, 8.2), layout="constrained")
+    scale = font_size() / 11.0
+    figure, drawn = pyplot().subplots(2, 3, figsize=(12.4 * scale, 8.2 * scale), layout="constrained")
     half = np.linspace(-limit, limit, _GRID)
     beta = np.stack(np.meshgrid(half, half), axis=-1)
     for ax, (title, label, value) in zip(drawn.flat, _PENALTIES, strict=True):
@@ -179,8 +182,8 @@ def _bar(figure: Figure, ax: Axes, label: str) -> None:
     top = float(filled.levels[-1])
     bar.set_ticks([tick for tick in MaxNLocator(5).tick_values(0, top) if tick <= top])
     bar.ax.set_ylim(0, top)
-    bar.ax.tick_params(labelsize=POINTS)
-    bar.set_label(label, fontsize=POINTS)
+    bar.ax.tick_params(labelsize=font_size())
+    bar.set_label(label, fontsize=font_size())
 
 
 def _label_points(

@@ -12,7 +12,7 @@ from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import dual_projection, greedy_maximum, nu_choice, subset, subsets_within
-from sparselin.plots.style import GREY, Axes
+from sparselin.plots.style import GREY, Axes, line_width
 from sparselin.plots.window import first_entry
 
 # class ↦ the function that draws it; a subclass without an entry uses that of its base class. The results of
@@ -78,7 +78,7 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
         ax = show(path, ax=ax)
         k = getattr(result, "k_", 0)
         if PICTURES.get(type(path)) is selection and 0 < k < len(path):
-            ax.axhline(k - 0.5, color=GREY, linestyle="--", linewidth=1.2)
+            ax.axhline(k - 0.5, color=GREY, linestyle="--", linewidth=line_width(1.2))
             style.write_near(ax, f"selected: {k}", (ax.get_xlim()[0], k - 0.5), (4, 3), color=GREY)
         return ax
     known = ", ".join(kind.__name__ for kind in PICTURES)

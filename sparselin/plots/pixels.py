@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots.style import POINTS, Axes, panel, picture
+from sparselin.plots.style import Axes, font_size, line_width, panel, picture
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_finite, check_indices, to_array, to_numeric
 
-_NUMBERED = 1.5 * POINTS  # a pixel has a number if it is at least this wide, in points
+_NUMBERED = 1.5  # a pixel has a number if it is at least this many times as wide as the font is high
 
 
 def selected_pixels(
@@ -52,7 +52,7 @@ def selected_pixels(
     if images is not None:
         right = panel(ax, "", "", 1.0, shared=False)
         grey_image(right, mean)
-        right.set_title("mean image", fontsize=POINTS)
+        right.set_title("mean image", fontsize=font_size())
     _marks(ax, J, shape, 0.42 if images is not None else 0.8)
     return ax
 
@@ -70,15 +70,17 @@ def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> Non
     step = min(width / shape[1], height / shape[0])
     look: dict[str, Any] = {"cmap": "viridis", "vmin": 1, "vmax": max(len(J), 2) * 1.1, "marker": "s"}
     order = np.arange(1, len(J) + 1)
-    drawn = ax.scatter(columns, rows, s=(0.8 * step) ** 2, c=order, edgecolor="black", linewidth=0.5, **look)
-    if step < _NUMBERED:
+    drawn = ax.scatter(
+        columns, rows, s=(0.8 * step) ** 2, c=order, edgecolor="black", linewidth=line_width(0.5), **look
+    )
+    if step < _NUMBERED * font_size():
         bar = ax.figure.colorbar(drawn, ax=ax, location="bottom", shrink=0.8, aspect=30)
-        bar.ax.tick_params(labelsize=POINTS)
-        bar.set_label("order of selection", fontsize=POINTS)
+        bar.ax.tick_params(labelsize=font_size())
+        bar.set_label("order of selection", fontsize=font_size())
         return
     for place, row, column in zip(order.tolist(), rows.tolist(), columns.tolist(), strict=True):
         colour = "white" if place <= 0.6 * len(J) else "black"
-        ax.text(column, row, str(place), ha="center", va="center", color=colour, fontsize=POINTS)
+        ax.text(column, row, str(place), ha="center", va="center", color=colour, fontsize=font_size())
 
 
 def _shape(shape: Any) -> tuple[int, int]:

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, Axes
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    VIOLET,
+    Axes,
+    font_size,
+    line_width,
+    marker_size,
+)
 from sparselin.results import LeaveOneOut, StabilitySelection
 
 _BELOW = 3  # at most this many features below the threshold have a name
@@ -46,11 +57,18 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     named = [*shown.tolist(), *below.tolist()]
     for i, j in reversed(list(enumerate(named))):
         line = style.look(i) if i < len(shown) else {"color": GREY, "linestyle": "--"}
-        ax.plot(t, paths[j], label=style.name(found.names, j), linewidth=1.5, markersize=5, **line)
+        ax.plot(
+            t,
+            paths[j],
+            label=style.name(found.names, j),
+            linewidth=line_width(1.5),
+            markersize=marker_size(5),
+            **line,
+        )
     ax.set(xlim=(0, found.k), ylim=(0, 1.03))
     style.integers(ax)
     style.name_line_ends(ax, paths[named[::-1], -1])
-    ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
+    ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=line_width(1.2))
     style.write_near(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
     return ax
 
@@ -75,19 +93,33 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
     at = {int(t): i for i, t in enumerate(sizes)}
     limit = error[at[found.best]] + spread[at[found.best]]
-    ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
-    ax.plot(sizes, error, "o-", color=BLUE, markersize=4, linewidth=1.3, label="mean ± standard error")
-    ax.axhline(limit, color=GREY, linestyle="--", linewidth=0.9, label="least error + its standard error")
+    ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=line_width(0))
+    ax.plot(
+        sizes,
+        error,
+        "o-",
+        color=BLUE,
+        markersize=marker_size(4),
+        linewidth=line_width(1.3),
+        label="mean ± standard error",
+    )
+    ax.axhline(
+        limit, color=GREY, linestyle="--", linewidth=line_width(0.9), label="least error + its standard error"
+    )
     marks = {found.chosen: ("D", ORANGE, "fewest within one standard error")}
     marks[found.best] = ("s", GREY, "least error")
     if shown is not None and shown not in (found.best, found.chosen) and shown in at:
         marks[shown] = ("^", RED, "selected")
     for t, (marker, colour, label) in marks.items():
-        options: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 1.8}
+        options: dict[str, Any] = {
+            "markersize": marker_size(9),
+            "fillstyle": "none",
+            "markeredgewidth": line_width(1.8),
+        }
         ax.plot([t], [error[at[t]]], marker, color=colour, label=f"{label}: {t}", **options)
     ax.locator_params(axis="x", integer=True)
-    ax.grid(alpha=0.25, linewidth=0.5)
-    ax.legend(frameon=False, fontsize=POINTS)
+    ax.grid(alpha=0.25, linewidth=line_width(0.5))
+    ax.legend(frameon=False, fontsize=font_size())
     return ax
 
 
@@ -112,5 +144,5 @@ def leave_one_out(found: LeaveOneOut, *, ax: Axes | None = None) -> Axes:
     least = f"corrected, least: {found.best_corrected}"
     ax.plot(found.sizes, found.corrected, "^:", color=GREEN, label=least)
     ax.locator_params(axis="x", integer=True)
-    ax.legend(frameon=False, fontsize=POINTS)
+    ax.legend(frameon=False, fontsize=font_size())
     return ax

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, VIOLET, Axes
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LONG,
+    ORANGE,
+    VIOLET,
+    Axes,
+    font_size,
+    line_width,
+    marker_size,
+)
 from sparselin.results import FloatArray, GeneralizedPath, GroupPath, SelectionPath
 
 _WRITTEN = 20  # up to this number of steps, the numbers of each step are written next to it
@@ -43,15 +54,20 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     forced = np.isnan(lam)
     tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
     runner_up = (1 - path.margin.astype(float)) * lam
-    size = 7 if steps <= 40 else 4
+    size = marker_size(7 if steps <= 40 else 4)
     alone = ~forced & ~tied
     style.marks(ax, lam, at, alone, "o", color=BLUE, markersize=size, label="pick")
     style.marks(ax, lam, at, tied, "D", color=ORANGE, markersize=size, label="pick, tied")
-    bar = {"color": GREY, "markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
+    bar = {
+        "color": GREY,
+        "markersize": 1.7 * size,
+        "markeredgewidth": line_width(2),
+        "label": "runner-up",
+    }
     style.marks(ax, runner_up, at, alone, "|", **bar)
     _from_zero_or_log(ax, lam[~forced], runner_up[alone])
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # a logarithmic axis has no 0
-    ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
+    ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=line_width(2.5), alpha=0.5)
     for t in np.flatnonzero(alone).tolist() if steps <= _WRITTEN else ():
         style.write_near(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
     style.rows(ax, [_step(path, t) for t in range(steps)])
@@ -79,11 +95,11 @@ def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
         whole = rf"deviance$_0$ = {deviance[0]:.4g}"
     right = style.panel(ax, whole, width=0.6)
     at = np.arange(steps)
-    look: dict[str, Any] = {"markersize": 0.7 * size, "linewidth": 1.2}
+    look: dict[str, Any] = {"markersize": marker_size(0.7) * size, "linewidth": line_width(1.2)}
     right.plot(share, at, "o-", color=GREEN, label=names[0], **look)
     right.plot(rest, at, "s--", color=VIOLET, markerfacecolor="white", label=names[1], **look)
     right.set_xlim(min(0.0, share.min()), 1.04)
-    right.grid(axis="x", linewidth=0.4, alpha=0.5)
+    right.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
     for t in range(steps) if steps <= _WRITTEN else (steps - 1,):
         right.text(
             1.02,
@@ -91,7 +107,7 @@ def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
             f"{share[t]:z.3f}",
             va="center",
             color=GREEN,
-            fontsize=POINTS,
+            fontsize=font_size(),
             transform=right.get_yaxis_transform(),
         )
     style.legend(right)
@@ -121,4 +137,4 @@ def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
         ax.set_xlim(low / 1.5, 1.5 * top * (top / low) ** 0.15)
     elif positive.size:
         ax.set_xlim(0, 1.28 * float(positive.max()))
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)

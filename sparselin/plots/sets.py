@@ -6,7 +6,7 @@ import numpy as np
 
 from sparselin import results
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes, line_width, marker_size
 from sparselin.results import FloatArray, Names, SubsetResult
 
 
@@ -37,7 +37,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     if isinstance(result, results.BestSubset) and 2 * result.objective == result.residual:
         bound = _bound(result)
         words = f"upper bound {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
-        ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
+        ax.axvline(bound, color=GREY, linestyle="--", linewidth=line_width(1.2), label=words)
         style.legend(ax)
     _coefficients(style.panel(ax, "coefficient"), result.coef)
     return ax
@@ -105,17 +105,17 @@ def _gain_bars(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> 
     style.rows(ax, labels)
     ax.set_xlim(left=min(0.0, float((after - gains).min()), float(after.min())))
     ax.margins(x=0.04)
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
 
 
 def _coefficients(ax: Axes, coef: FloatArray) -> None:
     """Draw a stem for each coefficient, in the rows of the other panel."""
     at = np.arange(len(coef))
-    ax.hlines(at, 0, coef, color=GREEN, linewidth=1.5)
-    ax.plot(coef, at, "o", color=GREEN, markersize=6 if len(coef) <= 40 else 4)
-    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.hlines(at, 0, coef, color=GREEN, linewidth=line_width(1.5))
+    ax.plot(coef, at, "o", color=GREEN, markersize=marker_size(6 if len(coef) <= 40 else 4))
+    ax.axvline(0, color=GREY, linewidth=line_width(0.8))
     ax.margins(x=0.12)
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
 
 
 def greedy_maximum(result: results.GreedyMaximum, *, ax: Axes | None = None) -> Axes:
@@ -164,20 +164,26 @@ def nu_choice(choice: results.NuChoice, *, ax: Axes | None = None) -> Axes:
     if tried.any():
         style.positive_axis(ax, tried)
         ax.set_xlim(float(tried.min()), 1.04 * float(tried.max()))
-    ax.plot(tried, r2, "-", color=BLUE, linewidth=1, zorder=1, label="_line")
+    ax.plot(tried, r2, "-", color=BLUE, linewidth=line_width(1), zorder=1, label="_line")
     for some, face, label in ((r2 >= level, BLUE, "at least the LASSO's"), (r2 < level, "white", "below")):
-        look = {"color": BLUE, "markerfacecolor": face, "markersize": 6, "clip_on": False}
+        look = {"color": BLUE, "markerfacecolor": face, "markersize": marker_size(6), "clip_on": False}
         style.marks(ax, tried, r2, some, "o", label=label, **look)
     for value, compared, words in (
         (choice.r2_lasso, not choice.refitted, "LASSO"),
         (choice.r2_refitted, choice.refitted, "LASSO, refitted"),
     ):
         colour, line = (ORANGE, "-") if compared else (GREY, ":")
-        ax.axhline(value, color=colour, linestyle=line, linewidth=1.4, label=words)
+        ax.axhline(value, color=colour, linestyle=line, linewidth=line_width(1.4), label=words)
     if choice.qualifies != "none":
-        ax.axvline(choice.nu, color=GREEN, linestyle="--", linewidth=1.2, label=rf"$\nu$ = {choice.nu:.3g}")
+        ax.axvline(
+            choice.nu,
+            color=GREEN,
+            linestyle="--",
+            linewidth=line_width(1.2),
+            label=rf"$\nu$ = {choice.nu:.3g}",
+        )
     style.legend(ax)
-    ax.grid(linewidth=0.4, alpha=0.5)
+    ax.grid(linewidth=line_width(0.4), alpha=0.5)
     return ax
 
 
@@ -191,16 +197,16 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
     J = nonzero[style.largest(np.abs(coef[nonzero]))]
     at = np.arange(len(J))
     inside = np.isin(J, filled)
-    ax.hlines(at, 0, coef[J], color=GREY, linewidth=1)
-    style.marks(ax, coef[J], at, inside, "o", color=BLUE, markersize=7, label=words[0])
-    hollow = {"color": ORANGE, "markerfacecolor": "white", "markersize": 7}
+    ax.hlines(at, 0, coef[J], color=GREY, linewidth=line_width(1))
+    style.marks(ax, coef[J], at, inside, "o", color=BLUE, markersize=marker_size(7), label=words[0])
+    hollow = {"color": ORANGE, "markerfacecolor": "white", "markersize": marker_size(7)}
     style.marks(ax, coef[J], at, ~inside, "s", label=words[1], **hollow)
-    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.axvline(0, color=GREY, linewidth=line_width(0.8))
     ax.margins(x=0.08)
     style.rows(ax, [style.name(names, int(j)) for j in J])
     if len(J) < len(nonzero):
         ax.set_xlabel(f"{ax.get_xlabel()} (the {len(J)} largest of {len(nonzero)})")
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.grid(axis="x", linewidth=line_width(0.4), alpha=0.5)
     style.legend(ax)
     return ax
 

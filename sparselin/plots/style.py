@@ -36,12 +36,31 @@ PALETTE = (BLUE, ORANGE, GREEN, RED, VIOLET, SKY, PINK, BROWN)
 GREY = "#656e77"  # the colour of everything without a colour of its own
 _MARKERS = "osD^vPX*"  # the marker of each colour
 _DASHES = ("-", "--", ":", "-.")  # the dashes of the first eight lines, of the next eight, …
-POINTS = 11  # the font size
 LONG = 20.0  # an axis is logarithmic if its positive numbers differ by more than this factor
 _ROWS = 40  # at most this many rows have a name
 _MANY = 10**5  # more points than this are drawn as an image
 Size = tuple[float, float]  # the width and the height of a figure in inches
 _LETTERS = 26  # longer names are cut in the middle
+
+
+def font_size() -> float:
+    """Return the size of all texts in points: 11 for Matplotlib's default rcParams["font.size"] = 10."""
+    return 1.1 * float(pyplot().rcParams["font.size"])
+
+
+def legend_columns(most: int) -> int:
+    """Return the number of columns of a legend: `most` for the usual font, fewer for a larger one."""
+    return max(1, int(most * 11.0 / max(font_size(), 11.0)))
+
+
+def line_width(points: float) -> float:
+    """Return a width of a line: `points`, for Matplotlib's default rcParams["lines.linewidth"] = 1.5."""
+    return points * (float(pyplot().rcParams["lines.linewidth"]) / 1.5)
+
+
+def marker_size(points: float) -> float:
+    """Return a size of a marker: `points`, for Matplotlib's default rcParams["lines.markersize"] = 6."""
+    return points * (float(pyplot().rcParams["lines.markersize"]) / 6.0)
 
 
 def close(figure: Figure) -> None:
@@ -68,10 +87,10 @@ def picture(
     """Give `ax`, or the axes of a new figure, the look that all figures share; return the axes."""
     if ax is None:
         ax = pyplot().subplots(figsize=figsize, layout="constrained")[1]
-    ax.set_title(title, fontsize=POINTS)
-    ax.set_xlabel(xlabel, fontsize=POINTS)
-    ax.set_ylabel(ylabel, fontsize=POINTS)
-    ax.tick_params(labelsize=POINTS, width=0.6, length=3)
+    ax.set_title(title, fontsize=font_size())
+    ax.set_xlabel(xlabel, fontsize=font_size())
+    ax.set_ylabel(ylabel, fontsize=font_size())
+    ax.tick_params(labelsize=font_size(), width=0.6, length=3)
     ax.spines[:].set_linewidth(0.6)
     ax.set_axisbelow(True)
     return ax
@@ -166,7 +185,7 @@ def note(ax: Axes, text: str) -> Axes:
         textwrap.fill(text, 44),
         ha="center",
         va="center",
-        fontsize=POINTS,
+        fontsize=font_size(),
         color=GREY,
         transform=ax.transAxes,
     )
@@ -176,7 +195,7 @@ def note(ax: Axes, text: str) -> Axes:
 
 def write_near(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, int], **look: Any) -> None:
     """Write a text near a point of the data, at an offset in points."""
-    ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": POINTS} | look)
+    ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": font_size()} | look)
 
 
 def marks(ax: Axes, x: FloatArray, y: ArrayLike, some: Any, marker: str, **look: Any) -> None:
@@ -194,7 +213,14 @@ def legend(ax: Axes, columns: int = 3) -> None:
     """Put the legend above the axes."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.2}
     if handles := handles_of(ax):
-        ax.legend(handles.values(), handles, ncols=columns, frameon=False, fontsize=POINTS, **place)
+        ax.legend(
+            handles.values(),
+            handles,
+            ncols=legend_columns(columns),
+            frameon=False,
+            fontsize=font_size(),
+            **place,
+        )
 
 
 def integers(ax: Axes) -> None:
@@ -237,7 +263,7 @@ def limits_and_zero(ax: Axes, low: float, high: float, share: float) -> None:
     """Show the values from `low` to `high`, a share of their range free on both sides, and a line at 0."""
     pad = share * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    ax.axhline(0, color=GREY, linewidth=line_width(0.6), zorder=0)
 
 
 def draw_largest(
@@ -253,7 +279,7 @@ def draw_largest(
     shown: list[int] = largest[np.argsort(-ends[largest], kind="stable")].tolist()
     grey_lines(ax, x, np.delete(lines, shown, axis=0))
     for place, i in enumerate(shown):
-        ax.plot(x, lines[i], linewidth=1.5, label=labels[i], **look(place) | kind(i))
+        ax.plot(x, lines[i], linewidth=line_width(1.5), label=labels[i], **look(place) | kind(i))
     limits_and_zero(ax, float(lines.min(initial=0)), float(lines.max(initial=0)), 0.06)
     name_line_ends(ax, ends[shown])
     return shown
@@ -262,10 +288,18 @@ def draw_largest(
 def name_line_ends(ax: Axes, ends: FloatArray) -> None:
     """Write the names of the lines drawn so far on the right, next to the values at which they end."""
     low, high = ax.get_ylim()
-    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles take about 15 %
+    gap = (
+        1.25 * font_size() * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)
+    )  # labels and titles take about 15 %
     places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
     for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
-        arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
+        arrow = {
+            "arrowstyle": "-",
+            "color": line.get_color(),
+            "linewidth": line_width(0.7),
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
         ax.annotate(
             str(line.get_label()),
             (1, end),
@@ -273,7 +307,7 @@ def name_line_ends(ax: Axes, ends: FloatArray) -> None:
             ("axes fraction", "data"),
             "axes fraction",
             color=line.get_color(),
-            fontsize=POINTS,
+            fontsize=font_size(),
             va="center",
             annotation_clip=False,
             arrowprops=arrow,

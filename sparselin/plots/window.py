@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry as entry_of
 from sparselin.lasso.path import lasso_path as path_of
 from sparselin.plots import style
-from sparselin.plots.style import GREY, POINTS, Axes
+from sparselin.plots.style import GREY, Axes, font_size, line_width
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
 from sparselin.validation import Columns
@@ -69,11 +69,15 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     beta = path.at(lam)
     others = np.setdiff1d(np.argsort(-size[:, 0], kind="stable")[:_OTHERS], [*shown, *path.forced])
     style.grey_lines(ax, lam, size[others])
-    ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")
+    ax.plot(lam, lam, color="black", linewidth=line_width(1), label=r"$\lambda$")
     for i, (j, line) in enumerate(shown.items()):
         # each line has its marker at its own λ
         mark = np.argmin(np.abs(lam - low - width * (i + 1) / (len(shown) + 1)))
-        options: dict[str, Any] = style.look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
+        options: dict[str, Any] = style.look(i) | {
+            "linestyle": line,
+            "markevery": [mark],
+            "linewidth": line_width(1.8),
+        }
         label = style.name(entry.names, j)
         ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **options)
         right.plot(lam, beta[:, j], label=label, **options)
@@ -81,15 +85,15 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     ends = beta[:, list(shown)]
     style.limits_and_zero(right, float(ends.min(initial=0)), float(ends.max(initial=0)), 0.1)
     for half in (ax, right):
-        half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
+        half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=line_width(0), label="_window")
         half.set_xlim(begin, end)
         half.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
     style.name_line_ends(right, ends[-1])
     style.write_near(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
     given = f"S = {_some(problem.names, S.tolist())}, " if len(S) else ""
-    ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
+    ax.set_title(given + _sets(entry), loc="left", fontsize=font_size())
     words = [words for line, words in _LINES.items() if line in shown.values()]
-    right.set_title(", ".join(words), loc="left", fontsize=POINTS)
+    right.set_title(", ".join(words), loc="left", fontsize=font_size())
     return ax
 
 
@@ -153,16 +157,22 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
     for i, t in enumerate(order.tolist()):
         line = style.look(i) | ({} if ends[t] else {"linestyle": ":"})
-        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=style.name(entry.names, entry.tied[t]), **line)
+        ax.plot(
+            [lam, low],
+            [0, ends[t]],
+            linewidth=line_width(1.8),
+            label=style.name(entry.names, entry.tied[t]),
+            **line,
+        )
     style.limits_and_zero(ax, ends.min(initial=0), ends.max(initial=0), 0.12)
     ax.set_xlim(lam + 0.12 * (lam - low), low)
     style.name_line_ends(ax, ends[order])
     place = ax.get_xaxis_transform()
-    above: dict[str, Any] = {"transform": place, "ha": "center", "va": "bottom", "fontsize": POINTS}
+    above: dict[str, Any] = {"transform": place, "ha": "center", "va": "bottom", "fontsize": font_size()}
     for where, text, dashes in ((lam, r"$\lambda^*$", ":"), (low, r"$\lambda_2$", "-")):
-        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
+        ax.axvline(where, color=GREY, linewidth=line_width(0.9), linestyle=dashes)
         ax.text(where, 1.02, f"{text} = {where:.4g}", **above)
     if entry.proof_lower > low + 0.02 * (lam - low):
-        ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
+        ax.axvline(entry.proof_lower, color=GREY, linewidth=line_width(0.9), linestyle="--")
         style.write_near(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=place)
     return ax

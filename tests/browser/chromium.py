@@ -40,6 +40,7 @@ def served(*arguments):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             line = next(line for line in process.stdout if "127.0.0.1" in line)
+            next(line for line in process.stdout if "It is ready" in line)
             yield re.search(r"http://127\.0\.0\.1:\d+/", line)[0], process
         finally:
             process.terminate()

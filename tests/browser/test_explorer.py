@@ -259,7 +259,7 @@ def test_a_stopped_server_is_told(driver):
         explorer(driver, f"{url}?preset=plane")
         process.send_signal(signal.SIGINT)  # Ctrl-C
         assert process.wait(10) == 0
-        assert process.stdout.read() == "Ctrl-C stops it.\nStopped.\n"
+        assert process.stdout.read() == "Stopped.\n"
     find(driver, "input[aria-label='feature 0 in S']").click()
     until(lambda: text(driver, "[role=alert]").startswith("No answer"), "a message", 20)
 

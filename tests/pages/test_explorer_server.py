@@ -24,8 +24,7 @@ from sparselin.validation.extras import installed_by
 
 def run(monkeypatch, *arguments, browser=True):
     """`sparselin explore`, but for the serving itself."""
-    monkeypatch.setattr(serve, "warm_up", lambda: None)
-    monkeypatch.setattr(serve, "serve", lambda place, ready: (ready(), place.close()))
+    monkeypatch.setattr(serve, "serve", lambda place, begin, ready: (begin(), ready(), place.close()))
     monkeypatch.setattr(serve, "leave", lambda: None)
     monkeypatch.setattr(serve.webbrowser, "open", lambda url: browser)
     return CliRunner().invoke(cli, ["explore", *arguments])
@@ -35,7 +34,10 @@ def test_the_command_says_where_it_is(monkeypatch):
     found = run(monkeypatch, "--port", "0", "trap")
     assert found.exit_code == 0
     address = r"http://127\.0\.0\.1:\d+/\?preset=trap"
-    assert re.fullmatch(rf"The explorer is at {address}\nCtrl-C stops it\.\nStopped\.\n", found.output)
+    assert re.fullmatch(
+        rf"The explorer is at {address}\nIt is loading …\nIt is ready\. Ctrl-C stops it\.\nStopped\.\n",
+        found.output,
+    )
 
 
 def test_without_a_browser_one_line(monkeypatch):
@@ -172,7 +174,7 @@ def port(tmp_path_factory):
     with (
         log.open("w") as errors,
         subprocess.Popen(
-            [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
+            [sys.executable, "-c", code + "serve.serve(p, lambda: None, lambda: print('ready', flush=True))"],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -287,3 +289,33 @@ def test_options_of_the_server_and_of_saving_do_not_mix(tmp_path):
         in CliRunner().invoke(cli, ["explore", "--save", "x", "--port", "1"]).output
     )
     assert "belongs to --save" in CliRunner().invoke(cli, ["explore", "--force"]).output
+
+
+def test_the_page_says_that_it_is_loading():
+    """It reloads itself with the same address, and is not cached; afterwards requests reach the app."""
+    pytest.importorskip("starlette")
+    ready, seen = [], []
+
+    async def app(scope, receive, send):
+        seen.append(scope["type"])
+
+    def answers(kind):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": kind, "method": "GET", "headers": []}
+        asyncio.run(serve.loading_page(app, lambda: bool(ready))(scope, None, send))
+        return sent
+
+    start, body = answers("http")
+    assert (start["status"], seen) == (200, [])
+    assert (b"cache-control", b"no-store") in start["headers"]
+    assert b"The explorer is loading" in body["body"]
+    assert b'http-equiv="refresh" content="1"' in body["body"]
+    assert answers("websocket")[0]["type"] == "websocket.close"
+    ready.append(True)
+    answers("http")
+    answers("websocket")
+    assert seen == ["http", "websocket"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, POINTS, SKY, picture, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, SKY, font_size, picture, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def curves(
                     (-4, -8),
                     ha="right",
                     textcoords="offset points",
-                    fontsize=POINTS,
+                    fontsize=font_size(),
                     color=look["color"],
                 )
     ax.grid(linewidth=0.4, alpha=0.5)
@@ -122,7 +122,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     for name, ax in zip(names, panels[2:], strict=True):
         normalised_diversity(selections, name, ax=ax)
     for letter, ax in zip(string.ascii_lowercase, panels, strict=False):
-        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=POINTS)
+        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=font_size())
     handles, labels = panels[0].get_legend_handles_labels()
     if any(s.short for s in selections):
         from matplotlib.lines import Line2D
@@ -131,7 +131,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
         handles.append(Line2D([], [], color=GREY, alpha=FADED, **look))
         labels.append("fewer than $k$ features, with their number")
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=POINTS
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=font_size()
     )
     return panels
 
@@ -145,7 +145,7 @@ def r2_curves(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     curves(selections, lambda s: float(s.r2), _methods(selections), ax)
     line = sorted({(s.k, s.r2_lasso) for s in selections})
     ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label="lasso, its own coefficients")
-    ax.legend(fontsize=POINTS, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(fontsize=font_size(), frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
 
@@ -161,7 +161,7 @@ def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
     for (name, title), ax in zip(titles.items(), grid, strict=True):
         picture(ax, _K, "", title, figsize=(5.0, 3.2))
         curves(selections, functools.partial(_plain, name), ("lasso", "no-reg", name), ax)
-        ax.legend(fontsize=POINTS, frameon=False)
+        ax.legend(fontsize=font_size(), frameon=False)
     return list(grid)
 
 
@@ -182,10 +182,10 @@ def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
         size = 260 / max(design.shape)
         ax.scatter(columns, rows, s=size, color=ORANGE, edgecolor="black", linewidth=0.3)
         rare = f"{selection.rare} of {len(selection.support)} rare"
-        ax.set_title(f"{selection.method}:\n{rare}", fontsize=POINTS)
+        ax.set_title(f"{selection.method}:\n{rare}", fontsize=font_size())
     bar = figure.colorbar(shown, ax=list(grid[0]), shrink=0.8)
-    bar.ax.tick_params(labelsize=POINTS)
-    bar.set_label("share of images", fontsize=POINTS)
+    bar.ax.tick_params(labelsize=font_size())
+    bar.set_label("share of images", fontsize=font_size())
     return list(grid[0])
 
 

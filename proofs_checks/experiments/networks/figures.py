@@ -18,7 +18,7 @@ from proofs_checks.experiments.networks.pieces import Record
 from proofs_checks.experiments.networks.printed import OWN
 from proofs_checks.experiments.networks.verdicts import Summary
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, look, picture, positive_axis, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, font_size, look, picture, positive_axis, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -347,4 +347,4 @@ def _legend(panels: Sequence[Axes], columns: int) -> None:
     }
     labels = sorted(handles, key=lambda label: label == _OTHERS["label"])  # last
     place = {"loc": "outside lower center", "ncols": min(columns, len(handles)), "frameon": False}
-    panels[0].figure.legend([handles[label] for label in labels], labels, fontsize=POINTS, **place)
+    panels[0].figure.legend([handles[label] for label in labels], labels, fontsize=font_size(), **place)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import GREEN, GREY, POINTS, RED, Axes
+from sparselin.plots.style import GREEN, GREY, RED, Axes, font_size, legend_columns, marker_size
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
@@ -59,20 +59,20 @@ def around_y(
     ax = style.projection_axes(ax, "polar", (3.6, 4.2), "ax must have projection='polar'")
     azimuth, angle = _seen_from_y(problem)
     columns = np.flatnonzero(problem.column_norms)
-    ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
+    ax.plot([0], [0], "*", color="black", markersize=marker_size(11), label="y", clip_on=False)
     others = [j for j in columns if j not in {*picks, *best}]
     draw = functools.partial(style.marks, ax, azimuth, angle, clip_on=False)
-    draw(best, "s", color=GREEN, markersize=11, label="best subset")
-    draw(picks, "o", color=RED, markersize=6, label="greedy, in order")
-    draw(others, "x", color=GREY, markersize=6, label="others")
+    draw(best, "s", color=GREEN, markersize=marker_size(11), label="best subset")
+    draw(picks, "o", color=RED, markersize=marker_size(6), label="greedy, in order")
+    draw(others, "x", color=GREY, markersize=marker_size(6), label="others")
     for j in columns if problem.d <= _NUMBERED else ():
         style.write_near(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
     for step, pick in enumerate(picks):
         style.write_near(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
     _rim(ax, azimuth[columns])
-    ax.set_title(title, fontsize=POINTS, pad=12)
+    ax.set_title(title, fontsize=font_size(), pad=12)
     if alone:
-        _shared_legend(ax.figure, ax, ncols=2)
+        _shared_legend(ax.figure, ax, ncols=legend_columns(2))
     return ax
 
 
@@ -91,7 +91,7 @@ def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
 def _rim(ax: Any, azimuth: FloatArray) -> None:
     """Write the scale of the angles, away from the columns."""
     ax.set_ylim(0, 90)
-    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=POINTS, color=GREY)
+    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=font_size(), color=GREY)
     ax.set_xticks([])
     trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
     apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth))))
@@ -112,7 +112,7 @@ def around_several(
     figure, drawn = style.pyplot().subplots(1, len(designs), squeeze=False, layout="constrained", **shape)
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
         around_y(X, y, picks, best, title=title, ax=ax)
-    _shared_legend(figure, *drawn[0], ncols=4)
+    _shared_legend(figure, *drawn[0], ncols=legend_columns(4))
     return tuple(drawn[0])
 
 
@@ -120,5 +120,5 @@ def _shared_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
     """Put one legend below all panels, with space for the labels of polar axes."""
     handles = style.handles_of(*drawn)
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
-    place = {"loc": "outside lower center", "ncols": ncols, "frameon": False, "fontsize": POINTS}
+    place = {"loc": "outside lower center", "ncols": ncols, "frameon": False, "fontsize": font_size()}
     figure.legend(handles.values(), handles, **place)

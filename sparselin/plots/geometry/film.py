@@ -11,7 +11,7 @@ from sparselin.plots.geometry import plane, space
 from sparselin.plots.geometry.labels import braces, column, look
 from sparselin.plots.geometry.polytope import faces, outline
 from sparselin.plots.geometry.scene import Scene, draw_outline, extent, ring, scene
-from sparselin.plots.style import GREY, POINTS, picture, pyplot, write_near
+from sparselin.plots.style import GREY, font_size, line_width, marker_size, picture, pyplot, write_near
 from sparselin.validation import Columns, check_count
 
 if TYPE_CHECKING:
@@ -93,9 +93,16 @@ def _dual(figure: Any, view: Scene) -> Any:
         axis.set_ticks([])  # numbers take most of the time of a frame
         axis.labelpad = -8 if len(view.X) == 3 else 4
     if view.S:
-        ring(ax, outline(view.X, lam, half, view.slice), color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
-    ax.plot(*view.points.T, ":", color="black", linewidth=1.5, zorder=5)
-    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
+        ring(
+            ax,
+            outline(view.X, lam, half, view.slice),
+            color=GREY,
+            linewidth=line_width(4),
+            alpha=0.4,
+            zorder=0.5,
+        )
+    ax.plot(*view.points.T, ":", color="black", linewidth=line_width(1.5), zorder=5)
+    ax.plot(*view.y[:, None], "*", color="black", markersize=marker_size(15), zorder=8)
     return ax
 
 
@@ -104,9 +111,9 @@ def _primal(ax: Any, view: Scene) -> Any:
     picture(ax, r"$\lambda$", "coefficient")
     ax.set_xlim(view.entry.lam_star, 0)
     ax.locator_params(nbins=4)
-    ax.axhline(0, color=GREY, linewidth=0.6)
+    ax.axhline(0, color=GREY, linewidth=line_width(0.6))
     for j in view.path.features.tolist():
-        ax.plot(view.path.knots, view.path.coef[:, j], linewidth=0.9, alpha=0.5, **look(j))
+        ax.plot(view.path.knots, view.path.coef[:, j], linewidth=line_width(0.9), alpha=0.5, **look(j))
         style = {"color": look(j)["color"], "va": "center", "annotation_clip": False}
         write_near(ax, column(view.names, j), (0, view.path.coef[-1, j]), (4, 0), **style)
     return ax
@@ -122,13 +129,15 @@ def _frame(left: Any, right: Any, view: Scene) -> None:
         space.solid(left, view, faces(view.X, drawn, half))
     else:
         plane.solid(left, view, faces(view.X, drawn, far), outline(view.X, drawn, far))
-    left.plot(*np.array([view.u, view.y]).T, color="black", linewidth=1.2, zorder=6)
-    left.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
-    left.set_title(rf"$C_\lambda$ and u($\lambda$), $\lambda$ = {lam:.3f}", fontsize=POINTS)
-    right.set_title(f"active: {braces(view.names, view.touched)}", fontsize=POINTS)
-    right.axvline(lam, color="black", linewidth=1.2)
+    left.plot(*np.array([view.u, view.y]).T, color="black", linewidth=line_width(1.2), zorder=6)
+    left.plot(
+        *view.u[:, None], "D", color="black", markerfacecolor="white", markersize=marker_size(8), zorder=8
+    )
+    left.set_title(rf"$C_\lambda$ and u($\lambda$), $\lambda$ = {lam:.3f}", fontsize=font_size())
+    right.set_title(f"active: {braces(view.names, view.touched)}", fontsize=font_size())
+    right.axvline(lam, color="black", linewidth=line_width(1.2))
     knots = np.append(view.path.knots[view.path.knots > lam], lam)
     values = view.path.at(knots)
     for j in view.path.features.tolist():
-        right.plot(knots, values[:, j], linewidth=2.5, **look(j))
-        right.plot(lam, view.coef[j], "o", color=look(j)["color"], markersize=7)
+        right.plot(knots, values[:, j], linewidth=line_width(2.5), **look(j))
+        right.plot(lam, view.coef[j], "o", color=look(j)["color"], markersize=marker_size(7))

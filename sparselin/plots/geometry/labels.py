@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.plots.style import POINTS, name
+from sparselin.plots.style import font_size, line_width, name
 from sparselin.plots.style import look as _look
 from sparselin.results import FloatArray, Names
 
@@ -58,11 +58,11 @@ def key(ax: Any, tied: bool = True) -> None:
     from matplotlib.lines import Line2D
 
     handles, words = ax.get_legend_handles_labels()
-    thick: dict[str, Any] = {"color": "black", "linewidth": 5}
+    thick: dict[str, Any] = {"color": "black", "linewidth": line_width(5)}
     handles.append(Line2D([], [], **thick))
     words.append("face that contains u; at $\\lambda^*$: face in A(S)")
     if tied:
-        handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=2.5)))
+        handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=line_width(2.5))))
         words.append("tied, not in A(S)")
     place = (0.5, -0.02 if ax.name == "3d" else -0.1)
     ax.legend(
@@ -70,9 +70,9 @@ def key(ax: Any, tied: bool = True) -> None:
         words,
         loc="upper center",
         bbox_to_anchor=place,
-        ncols=3,
+        ncols=3 if font_size() <= 11.0 else 1,
         frameon=False,
-        fontsize=POINTS,
+        fontsize=font_size(),
         columnspacing=1.4,
     )
 
@@ -118,7 +118,7 @@ class Labels:
         label = self.ax.text(
             *np.asarray(at, float).tolist(),
             text,
-            fontsize=POINTS,
+            fontsize=font_size(),
             ha="center",
             va="center",
             **{"zorder": 10, "clip_on": False} | style,

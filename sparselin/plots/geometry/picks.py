@@ -12,7 +12,17 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, Axes, in_space, panel, picture, projection_axes
+from sparselin.plots.style import (
+    Axes,
+    font_size,
+    in_space,
+    legend_columns,
+    line_width,
+    marker_size,
+    panel,
+    picture,
+    projection_axes,
+)
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -123,32 +133,33 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
     star : y/‖y‖, or None.
     """
     ax = projection_axes(ax, "polar", (7.0, 7.4), "ax must have projection='polar', because X has 2 rows")
-    ax.set_title("picks for every direction of y", fontsize=POINTS)
+    ax.set_title("picks for every direction of y", fontsize=font_size())
     ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
     ax.spines["polar"].set_visible(False)
     for bottom, W in ((1.6, scored[0]), (1.1, scored[1])):
         for start, end, picks in sectors(W):
             _sector(ax, problem, start, end, bottom, picks)
+    gap = "  " if font_size() <= 11.0 else "\n"
     ax.text(
         0.5,
         -0.02,
-        "outer ring: OMP, Sequential LASSO;  inner ring: forward regression (OLS)",
+        f"outer ring: OMP, Sequential LASSO;{gap}inner ring: forward regression (OLS)",
         transform=ax.transAxes,
         ha="center",
         va="top",
-        fontsize=POINTS,
+        fontsize=font_size(),
     )
     _ties_around(ax, X, S, sectors(scored[0]))
     if star is not None:
         angle = math.atan2(star[1], star[0])
-        ax.plot(angle, 2.1, "*", color="black", markersize=14)
-        ax.text(angle, 2.28, "y", fontsize=POINTS, ha="center", va="center")
+        ax.plot(angle, 2.1, "*", color="black", markersize=marker_size(14))
+        ax.text(angle, 2.28, "y", fontsize=font_size(), ha="center", va="center")
     lengths = np.hypot(*X)
     labels = Labels(ax)
     feet = np.column_stack([np.arctan2(X[1], X[0]), 0 * lengths])
     tips = feet + np.outer(0.85 * lengths / lengths.max(), [0, 1])
     for j in np.flatnonzero(lengths).tolist():
-        arrow(ax, (0, 0), tips[j], arrowstyle="-|>", linewidth=1.8, **look(j))
+        arrow(ax, (0, 0), tips[j], arrowstyle="-|>", linewidth=line_width(1.8), **look(j))
         labels.avoid(np.array([feet[j], tips[j]]))
     for j in np.flatnonzero(lengths).tolist():
         labels.place(several(problem.names, [j]), tips[j], feet[j], color=look(j)["color"])
@@ -174,7 +185,7 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
                 several(problem.names, picks),
                 ha="center",
                 va="center",
-                fontsize=POINTS,
+                fontsize=font_size(),
                 rotation=0 if length > 0.35 else upright,
             )
 
@@ -191,10 +202,20 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
             continue
         kind = "both" if len(entry.active) == len(entry.tied) else "one"
         marker, colour = ("o", "white") if kind == "both" else ("D", look(entry.active[0])["color"])
-        style: dict[str, Any] = {"markeredgecolor": "black", "markersize": 8, "label": labels.pop(kind, None)}
+        style: dict[str, Any] = {
+            "markeredgecolor": "black",
+            "markersize": marker_size(8),
+            "label": labels.pop(kind, None),
+        }
         ax.plot([start, start + math.pi], [1.6, 1.6], marker, color=colour, **style)
     if len(labels) < 2:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=POINTS)
+        ax.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.05),
+            ncols=legend_columns(2),
+            frameon=False,
+            fontsize=font_size(),
+        )
 
 
 def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Axes | None) -> Axes:
@@ -222,9 +243,11 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Axes | No
         taken: list[FloatArray] = [np.zeros(2)] if star is not None else []
         for j in np.flatnonzero(X.any(axis=0)).tolist():
             taken.append(_on_map(basis, X[:, j]))
-            half.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
+            half.plot(
+                *taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=marker_size(8)
+            )
         if star is not None:
-            half.plot(0, 0, "*", color="black", markersize=14)
+            half.plot(0, 0, "*", color="black", markersize=marker_size(14))
         _names(half, problem, picks, W, y, taken)
     return ax
 
@@ -289,5 +312,10 @@ def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: Float
                 place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
                 words = several(problem.names, largest_at(W, y[:, row, left]))
                 box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5}
-                middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": POINTS, "bbox": box}
+                middle: dict[str, Any] = {
+                    "ha": "center",
+                    "va": "center",
+                    "fontsize": font_size(),
+                    "bbox": box,
+                }
                 ax.text(*place, f"{words}\n{share:.0%}", **middle)

@@ -12,7 +12,7 @@ from sparselin.plots.geometry import scene, space
 from sparselin.plots.geometry.labels import arrow, column, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Normal, Scene
-from sparselin.plots.style import GREY, Axes, picture
+from sparselin.plots.style import GREY, Axes, line_width, picture
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_real
 
@@ -96,12 +96,19 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     solid(ax, view, sides, outline(view.X, view.lam, far))
     if view.S:
         cut = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
-        ax.plot(*(2 * cut).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
+        ax.plot(
+            *(2 * cut).T,
+            color=GREY,
+            linewidth=line_width(7),
+            alpha=0.3,
+            zorder=0.5,
+            label=r"$X_S^{\top}u = 0$",
+        )
     marked = _tied_edges(ax, view, far, half) if view.entry.lam_star in levels else []
     scene.mark_points(ax, view, (3, 5, 4, 6))
     arrows = scene.normals(view, sides, half, _LONGEST) + _faceless(ax, view, sides, half)
     for ends, _, j in arrows:
-        arrow(ax, *ends, arrowstyle="->", linewidth=1.6, mutation_scale=14, **look(j))
+        arrow(ax, *ends, arrowstyle="->", linewidth=line_width(1.6), mutation_scale=14, **look(j))
     key(ax, tied=len(view.entry.active) < len(marked))
     edges = [side.corners for side in sides if side.features and len(side.corners) == 2]
     labels = scene.write_labels(ax, view, arrows, *(scene.visible(piece, half) for piece in edges + marked))
@@ -120,7 +127,7 @@ def solid(ax: Axes, view: Scene, sides: Sequence[PolytopeFace], corners: FloatAr
 
     The colours of further features of an edge are dashed on it. An edge is thick if u is on it.
     """
-    ax.fill(*corners.T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
+    ax.fill(*corners.T, color=GREY, alpha=0.10, linewidth=line_width(0), zorder=0)
     for side in sides:
         width = _WIDE if view.holds(side) else 2
         for i, j in enumerate(side.features if len(side.corners) > 1 else ()):
@@ -154,7 +161,7 @@ def _faceless(ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float)
         if j not in done and np.abs(foot).max() < half:
             along = 0.3 * half * np.array([-x[1], x[0]]) / lengths[j]
             line = np.array([foot - along, foot + along])
-            ax.plot(*line.T, ":", color=look(j)["color"], linewidth=2, zorder=2)
+            ax.plot(*line.T, ":", color=look(j)["color"], linewidth=line_width(2), zorder=2)
             ends = np.array([foot, foot + _LONGEST * half / view.longest * x])
             found.append((ends, f"{column(view.names, j)} (no face)", j))
     return found

@@ -11,7 +11,18 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.geometry.labels import Labels, arrow, column, look
-from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, picture
+from sparselin.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PALETTE,
+    Axes,
+    font_size,
+    legend_columns,
+    line_width,
+    marker_size,
+    picture,
+)
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
@@ -68,32 +79,46 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     title = rf"{levels},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
     ax = picture(ax, xlabel, ylabel, title, figsize=(7.0, 7.0))
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
+    ax.axhline(0, color=GREY, linewidth=line_width(0.6), zorder=0)
+    ax.axvline(0, color=GREY, linewidth=line_width(0.6), zorder=0)
     ball = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
     ax.fill(
         *ball.T,
         facecolor=(BLUE, 0.15),
         edgecolor=BLUE,
-        linewidth=1.8,
+        linewidth=line_width(1.8),
         label=r"$\|\beta\|_1 \leq \|\beta(\lambda)\|_1$",
     )
     _level_lines(ax, columns, path.coef[-1], beta, limit)
-    ax.plot(*path.coef.T, "o-", color="black", linewidth=2.2, markersize=5, label="path of β", zorder=4)
+    ax.plot(
+        *path.coef.T,
+        "o-",
+        color="black",
+        linewidth=line_width(2.2),
+        markersize=marker_size(5),
+        label="path of β",
+        zorder=4,
+    )
     ends = _minimisers(columns, beta, radius)
     if len(ends) > 1:
         ax.plot(
             *ends.T,
             color="black",
-            linewidth=7,
+            linewidth=line_width(7),
             alpha=0.45,
             solid_capstyle="round",
             zorder=3,
             label=r"all $\beta(\lambda)$",
         )
-    ax.plot(*beta, "D", color="black", markerfacecolor="white", markersize=9, zorder=6)
-    ax.plot(*path.coef[-1], "*", color="black", markersize=15, zorder=5)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=POINTS)
+    ax.plot(*beta, "D", color="black", markerfacecolor="white", markersize=marker_size(9), zorder=6)
+    ax.plot(*path.coef[-1], "*", color="black", markersize=marker_size(15), zorder=5)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=legend_columns(2),
+        frameon=False,
+        fontsize=font_size(),
+    )
     labels = Labels(ax)
     labels.avoid(path.coef)
     labels.avoid(ball)
@@ -119,12 +144,13 @@ def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, 
             *np.array([centre - along, centre + along]).T,
             "--",
             color=GREY,
-            linewidth=1.5,
+            linewidth=line_width(1.5),
             label="least squares: a line",
         )
     for share in (0.35, 0.7, 1.0, 1.35, 1.7) if size else ():
         touching = share == 1.0
-        style: dict[str, Any] = {"color": ORANGE, "linewidth": 2.2 if touching else 1, "zorder": 2,
+        style: dict[str, Any] = {"color": ORANGE, "linewidth": line_width(2.2 if touching else 1),
+                                 "zorder": 2,
                                  "label": _TOUCHING if touching else None}  # fmt: skip
         half = share * size / sizes[0] * turns[0]
         if dependent:
@@ -229,21 +255,32 @@ def _quarter(
     pick = int(path.support[t])
     left = _APART * t
     turn = np.linspace(0, np.pi / 2, 60)
-    ax.plot(left + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
-    arrow(ax, (left, 0), (left + 1.15, 0), arrowstyle="-|>", color="black", linewidth=2)
+    ax.plot(left + np.cos(turn), np.sin(turn), color=GREY, linewidth=line_width(0.8), linestyle=":")
+    arrow(ax, (left, 0), (left + 1.15, 0), arrowstyle="-|>", color="black", linewidth=line_width(2))
     for j, tip in enumerate(tips):
-        style = {"linewidth": 3 if j == pick else 1.3, **styles.get(j, {"color": GREY, "alpha": 0.4})}
+        style = {
+            "linewidth": line_width(3 if j == pick else 1.3),
+            **styles.get(j, {"color": GREY, "alpha": 0.4}),
+        }
         ax.plot(*np.array([[left, 0], tip]).T, **style)
-        ax.plot(*tip, "o", markersize=5, **style)
+        ax.plot(*tip, "o", markersize=marker_size(5), **style)
     for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
         # tied columns have the same foot: draw the markers below each other
         foot = np.array([tips[j, 0], -0.07 * place])
         colour = styles[j]["color"]
-        ax.plot(*np.array([tips[j], foot]).T, ":", color=colour, linewidth=1.5)
+        ax.plot(*np.array([tips[j], foot]).T, ":", color=colour, linewidth=line_width(1.5))
         filled = colour if j == pick else "white"
-        ax.plot(*foot, "s", color=colour, markerfacecolor=filled, markersize=8, clip_on=False, zorder=5)
+        ax.plot(
+            *foot,
+            "s",
+            color=colour,
+            markerfacecolor=filled,
+            markersize=marker_size(8),
+            clip_on=False,
+            zorder=5,
+        )
     arc = np.linspace(0, float(angle.min()), 30)
-    ax.plot(left + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)
+    ax.plot(left + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=line_width(2))
     words = f"step {t + 1}: pick {column(path.names, pick)}, {np.degrees(angle[pick]):.0f}°"
-    ax.text(left, 1.3, words, fontsize=POINTS, ha="left", va="center")
-    ax.text(left + 1.18, 0, "r", fontsize=POINTS, va="center")
+    ax.text(left, 1.3, words, fontsize=font_size(), ha="left", va="center")
+    ax.text(left + 1.18, 0, "r", fontsize=font_size(), va="center")

@@ -13,7 +13,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
 from sparselin.plots.geometry.labels import Labels, arrow, braces, column, look, several
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
-from sparselin.plots.style import GREY, in_space
+from sparselin.plots.style import GREY, in_space, line_width, marker_size
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
 from sparselin.validation import Columns, check_real
 
@@ -157,7 +157,7 @@ def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
 
 def draw_outline(ax: Any, view: Scene, lam: float, far: float) -> None:
     """Draw the dashed outline of C_λ."""
-    style = {"linewidth": 1} if len(view.X) == 2 else {"linewidth": 0.8, "zorder": 1}
+    style = {"linewidth": line_width(1)} if len(view.X) == 2 else {"linewidth": line_width(0.8), "zorder": 1}
     for corners in outlines(view.X, lam, far):
         ring(ax, corners, color=GREY, linestyle=(0, (6, 3)), **style)
 
@@ -169,15 +169,29 @@ def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]
     """
     line, corner, path, ends = zorders
     if view.S:
-        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=line)
-        ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=corner)
-    style = {"color": "black", "linewidth": 2.2, "markersize": 5, "label": "path of u, knots"}
+        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=line_width(1.2), zorder=line)
+        ax.plot(
+            *view.r[:, None],
+            "s",
+            color="black",
+            markersize=marker_size(8),
+            markerfacecolor="white",
+            zorder=corner,
+        )
+    style = {
+        "color": "black",
+        "linewidth": line_width(2.2),
+        "markersize": marker_size(5),
+        "label": "path of u, knots",
+    }
     ax.plot(*view.points.T, "o-", zorder=path, **style)
-    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=ends)
-    ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=ends)
+    ax.plot(*view.y[:, None], "*", color="black", markersize=marker_size(15), zorder=ends)
+    ax.plot(
+        *view.u[:, None], "D", color="black", markerfacecolor="white", markersize=marker_size(8), zorder=ends
+    )
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
-        arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
+        arrow(ax, a, b, arrowstyle="-|>", linewidth=line_width(2.2), mutation_scale=16, **look(j))
 
 
 def normals(view: Scene, sides: Sequence[PolytopeFace], half: float, scale: float) -> list[Normal]:

@@ -11,7 +11,7 @@ from sparselin.plots.geometry import scene
 from sparselin.plots.geometry.labels import arrow, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, ring
-from sparselin.plots.style import GREY, POINTS, projection_axes
+from sparselin.plots.style import GREY, font_size, line_width, projection_axes
 from sparselin.results import FloatArray
 
 
@@ -21,7 +21,7 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     ax = prepare_axes(ax, view, half)
     sides = faces(view.X, view.lam, half)
     cut = not is_bounded(view.X) or any(not side.features for side in sides)
-    ax.set_title(scene.title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
+    ax.set_title(scene.title_of(view, is_bounded(view.X), cut), fontsize=font_size())
     for lam in () if view.S else levels:  # if S is not empty, only the slice of C_{λ*} is drawn
         scene.draw_outline(ax, view, lam, half)
     marked = view.entry.lam_star in levels
@@ -33,7 +33,7 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     scene.mark_points(ax, view, (6, 7, 7, 8))
     arrows = scene.normals(view, sides, half, 0.28)
     for ends, _, j in arrows:
-        arrow(ax, *ends, linewidth=1.5, **look(j))
+        arrow(ax, *ends, linewidth=line_width(1.5), **look(j))
     key(ax, tied=marked and len(view.entry.active) < len(view.entry.tied))
     scene.write_labels(ax, view, arrows)
     return ax
@@ -52,9 +52,9 @@ def prepare_axes(ax: Any, view: Scene, half: float) -> Any:
     ax.view_init(elev=elev, azim=azim)
     for axis, words in zip((ax.xaxis, ax.yaxis, ax.zaxis), ("$u_1$", "$u_2$", "$u_3$"), strict=True):
         axis.set_pane_color((1, 1, 1, 0))
-        axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=0.5)
-        axis.set_label_text(words, fontsize=POINTS)
-        axis.set_tick_params(labelsize=POINTS)
+        axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=line_width(0.5))
+        axis.set_label_text(words, fontsize=font_size())
+        axis.set_tick_params(labelsize=font_size())
         axis.set_major_locator(MaxNLocator(4))
     return ax
 
@@ -91,14 +91,20 @@ def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
     for side in sides:
         if not side.features:
             _patch(ax, side.corners, GREY, 0.06, 1)
-            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
+            ring(ax, side.corners, color=GREY, linewidth=line_width(0.8), linestyle=":", zorder=1.5)
             continue
         strong = view.holds(side)
         alpha, zorder = (0.55, 2) if strong else (0.13, 1.5)
         _patch(ax, side.corners, look(side.features[0])["color"], alpha, zorder)
         for i, j in enumerate(side.features):
             style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
-            ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
+            ring(
+                ax,
+                side.corners,
+                linewidth=line_width(3.5 if strong else 1.2),
+                zorder=3 if strong else 2,
+                **style,
+            )
 
 
 def mark_tied_faces(ax: Any, view: Scene, half: float) -> None:
@@ -108,11 +114,18 @@ def mark_tied_faces(ax: Any, view: Scene, half: float) -> None:
     """
     for j, piece, again in scene.tied_faces(view, half, 0.2 * half):
         colour = look(j)["color"]
-        ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
+        ring(
+            ax,
+            piece,
+            color=colour,
+            linestyle=(0, (2, 2)) if again else "-",
+            linewidth=line_width(2.5),
+            zorder=3,
+        )
         if j in view.entry.active:
             _patch(ax, piece, colour, 0.3, 2.5)
         else:
-            ring(ax, piece, color="white", linewidth=1.0, zorder=3)
+            ring(ax, piece, color="white", linewidth=line_width(1.0), zorder=3)
 
 
 def slices(ax: Any, view: Scene, half: float) -> None:
@@ -121,5 +134,5 @@ def slices(ax: Any, view: Scene, half: float) -> None:
     outer = outline(view.X, max(view.entry.lam_star, view.lam), half, view.slice)
     if len(inner) > 2:
         _patch(ax, inner, "black", 0.25, 4)
-    ring(ax, inner, color="black", linewidth=1.5, zorder=4, label=r"slice $X_S^{\top}u = 0$")
-    ring(ax, outer, color="black", linewidth=1, linestyle=(0, (6, 3)), zorder=4)
+    ring(ax, inner, color="black", linewidth=line_width(1.5), zorder=4, label=r"slice $X_S^{\top}u = 0$")
+    ring(ax, outer, color="black", linewidth=line_width(1), linestyle=(0, (6, 3)), zorder=4)

@@ -82,14 +82,15 @@ def _serve(console: Terminal, query: str, port: int, browser: bool) -> None:
         raise click.ClickException(f"{why}: choose another with --port; 0 means any free one") from None
     url = f"http://{serve.HOST}:{place.getsockname()[1]}/?{query}"
 
-    def ready() -> None:
-        console.print(f"The explorer is at {url}\nCtrl-C stops it.")
+    def begin() -> None:
+        console.print(f"The explorer is at {url}\nIt is loading …")
         if browser and not serve.open_browser(url):
             console.print("No browser was found. Open the address above in a browser on this machine.")
 
-    with console.status("Getting ready …"):
-        serve.warm_up()
+    def ready() -> None:
+        console.print("It is ready. Ctrl-C stops it.")
+
     with contextlib.suppress(KeyboardInterrupt):
-        serve.serve(place, ready)
+        serve.serve(place, begin, ready)
     console.print("Stopped.")
     serve.leave()

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,6 +18,13 @@ from sparselin.plots.explorer.presets import PRESETS
 HOST = "127.0.0.1"  # other machines cannot reach it
 _APP = Path(__file__).parents[2] / "plots" / "explorer" / "app.py"
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+_LOADING = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1">
+<title>The explorer is loading …</title>
+<style>:root { color-scheme: light dark; } body { font: 18px/1.5 system-ui, sans-serif; margin: 20vh auto;
+max-width: 34em; padding: 12px; text-align: center; }</style>
+<h1>The explorer is loading …</h1>
+<p role="status">Python compiles its functions. This takes up to two minutes at the first start on a
+machine, and some seconds later. The page opens by itself.</p></html>"""
 _SECONDS = 2  # a page whose socket closed may reconnect for so long; then its session and threads end
 
 
@@ -103,21 +111,60 @@ def refuse_bad_json(app: Any) -> Any:
     return answer
 
 
-def serve(place: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve the page on a socket until Ctrl-C, and call `ready` once the page can be loaded.
+def loading_page(app: Any, is_ready: Callable[[], bool]) -> Any:
+    """Return an ASGI app that answers with a page that says "loading" and reloads itself, until it is ready.
+
+    Once `is_ready`, all requests are passed on to `app`.
+    """
+    from starlette.responses import HTMLResponse
+    from starlette.websockets import WebSocketClose
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if is_ready() or scope["type"] not in ("http", "websocket"):
+            await app(scope, receive, send)
+        elif scope["type"] == "http":
+            await HTMLResponse(_LOADING, headers={"Cache-Control": "no-store"})(scope, receive, send)
+        else:
+            await WebSocketClose(1013)(scope, receive, send)
+
+    return answer
+
+
+def serve(place: socket.socket, begin: Callable[[], None], ready: Callable[[], None]) -> None:
+    """Serve the page on a socket until Ctrl-C. Until `warm_up` has ended, the page says that it is loading.
 
     place : the socket, bound to its address (see `bind`).
-    ready : a function without arguments.
+    begin : a function that is called once the page can be opened.
+    ready : a function that is called once the page is no longer loading.
+
+    Raises the error of `warm_up`, if there is one.
     """
     import marimo
     import uvicorn
 
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def prepare() -> None:
+        try:
+            warm_up()
+            done.set()
+            ready()
+        except BaseException as error:
+            errors.append(error)
+            server.should_exit = True
+
     builder = marimo.create_asgi_app(quiet=True, session_ttl=_SECONDS)
-    app = refuse_foreign(refuse_bad_json(builder.with_app(path="", root=str(_APP)).build()))
+    page = refuse_bad_json(builder.with_app(path="", root=str(_APP)).build())
+    app = refuse_foreign(loading_page(page, done.is_set))
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            ready()
+            begin()
+            threading.Thread(target=prepare, daemon=True).start()
 
-    Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[place])
+    server = Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    server.run(sockets=[place])
+    if errors:
+        raise errors[0]

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, handles_of, picture, pyplot
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    VIOLET,
+    font_size,
+    handles_of,
+    picture,
+    pyplot,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +38,7 @@ SERIES = {
         r"Das and Kempe: $1-e^{-\gamma}$ (FR), $1-e^{-\gamma\lambda(2k)}$ (OMP)",
     ),
 }
-_ABOVE: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": POINTS}
+_ABOVE: dict[str, Any] = {"loc": "outside upper center", "frameon": False}
 _LEGEND = 5.0  # the width in inches that the longest label in `SERIES` needs, rounded up
 _AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
 _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
@@ -66,7 +77,7 @@ def promise_panels(
 def _legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """Draw a legend above the panels, with as many columns as the width of the figure can hold."""
     for ncols in range(min(4, len(labels)), 0, -1):
-        legend = figure.legend(handles, labels, ncols=ncols, **_ABOVE)
+        legend = figure.legend(handles, labels, ncols=ncols, fontsize=font_size(), **_ABOVE)
         if ncols == 1 or legend.get_window_extent().width < figure.bbox.width:
             return
         legend.remove()
@@ -115,7 +126,7 @@ def achieved_ratios(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set_xlim(0, 1.02)
     ax.grid(axis="x", alpha=0.25, linewidth=0.5)
-    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=POINTS)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=font_size())
     return ax
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, ORANGE, POINTS, RED, picture
+from sparselin.plots.style import BLUE, ORANGE, RED, font_size, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +40,11 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
         left = left + share
     for row in summary:
         text = f"{row.agreements} of {row.steps}" + (f", {row.undecided} undecided" if row.undecided else "")
-        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=POINTS)
+        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=font_size())
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=POINTS)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=font_size())
     return ax
 
 
@@ -102,5 +102,5 @@ def errors(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     for L, error, bound in (np.array(r.check.runs).T for r in records if len(r.check.runs) > 3):
         ax.loglog(L, error, color=BLUE, lw=0.6, alpha=0.4)
         ax.loglog(L, bound, color=ORANGE, lw=0.6, alpha=0.4)
-    ax.legend(["distance", "proved bound"], frameon=False, fontsize=POINTS)
+    ax.legend(["distance", "proved bound"], frameon=False, fontsize=font_size())
     return ax
