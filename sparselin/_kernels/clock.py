@@ -22,11 +22,13 @@ class _Clock(event.Listener):  # type: ignore[misc]
         self.began = 0.0
         self.spent = 0.0
         self.shown = set[str]()
+        self.stored = True
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
             module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that `exec` runs
             self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
+            self.stored = getattr(event.data["dispatcher"]._cache, "_cache_path", "unknown") != ""
         self.depth += 1
         self._look()
 
@@ -43,7 +45,8 @@ class _Clock(event.Listener):  # type: ignore[misc]
             name = notice.public_function()
             if name not in self.shown:
                 self.shown.add(name)
-                notice.announce(notice.TEXT.format(name, 20 if name == "guarantee_bounds" else 10))
+                text = notice.TEXT if self.stored else notice.UNSTORED
+                notice.announce(text.format(name, 20 if name == "guarantee_bounds" else 10))
 
 
 CLOCK = _Clock(5.0)

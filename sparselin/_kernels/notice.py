@@ -11,6 +11,10 @@ import logging
 import sys
 
 TEXT = "{} compiles its kernels, once, which may take {} s (`sparselin warm-up` does so in advance)"
+UNSTORED = (
+    "{} compiles its kernels, which may take {} s in each process, because no folder for them can be written "
+    "(set NUMBA_CACHE_DIR to a folder that can)"
+)
 WITHOUT = (
     "{} would be up to some hundred times as fast with Numba, which is not installed (`pip install numba`)"
 )

@@ -229,6 +229,19 @@ def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):
     assert written(monkeypatch, io.StringIO(), compile_one, delay=60.0) == ""
 
 
+def test_the_line_says_if_nothing_can_be_stored(log, monkeypatch):
+    def added(x):
+        return x + 1
+
+    added.__module__ = "sparselin.somewhere"
+    function = numba.njit(added)
+    function._cache = SimpleNamespace(
+        _cache_path="", load_overload=lambda *_: None, save_overload=lambda *_: None
+    )
+    expected = f"sparselin: {notice.UNSTORED.format('sparselin', 10)}\n"
+    assert written(monkeypatch, io.StringIO(), lambda: function(1)) == expected
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_the_line_needs_no_stderr(log, monkeypatch, closed):
     stream = io.StringIO()

@@ -14,6 +14,7 @@ mpl.use("Agg")
 import sparselin as sl
 from sparselin import plots
 from sparselin.plots.penalty import penalty_contours
+from sparselin.plots.style import pyplot
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import VerificationSettings, summarize, verify_one
 
@@ -436,3 +437,23 @@ def test_inference_has_a_row_for_each_feature(rng):
     np.testing.assert_allclose(z, found.estimate / found.standard_error)
     empty = dataclasses.replace(found, estimate=np.full(4, np.nan))
     assert "no coefficient" in plots.show(empty).texts[0].get_text()
+
+
+def test_sizes_follow_matplotlib():
+    """Texts, lines and marks are as large as rcParams say; the style for slides has larger ones."""
+    path = sl.lasso_path(np.eye(3), [3.0, 2.0, 1.0])
+
+    def sizes():
+        ax = sl.plots.lasso_path(path)
+        line = ax.lines[0]
+        found = (ax.xaxis.label.get_fontsize(), line.get_linewidth(), line.get_markersize())
+        sl.plots.close(ax.figure)
+        return found
+
+    usual = sizes()
+    assert usual[0] == 11
+    with mpl.rc_context({"font.size": 20, "lines.linewidth": 3, "lines.markersize": 12}):
+        assert sizes() == pytest.approx((22, 2 * usual[1], 2 * usual[2]))
+    with pyplot().style.context("sparselin.plots.slides"):
+        assert all(large >= 1.3 * small for large, small in zip(sizes(), usual, strict=True))
+    assert sizes() == usual

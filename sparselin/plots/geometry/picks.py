@@ -211,7 +211,7 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
     if len(labels) < 2:
         ax.legend(
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.05),
+            bbox_to_anchor=(0.5, -0.05 if font_size() <= 11.0 else -0.13),
             ncols=legend_columns(2),
             frameon=False,
             fontsize=font_size(),
