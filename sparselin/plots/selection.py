@@ -77,7 +77,7 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     return ax
 
 
-def _fit_panel(ax: Axes, path: Any, steps: int, size: int) -> None:
+def _fit_panel(ax: Axes, path: Any, steps: int, size: float) -> None:
     """Draw the right panel: R² and ‖r‖/‖r_0‖ after each step, or D² and the rest of the deviance.
 
     The explained share is written on the margin.

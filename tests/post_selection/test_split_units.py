@@ -15,7 +15,7 @@ GROUPS = ["a", "a", "b", "c", "c", "c"]
 
 
 def least_squares(X, y, w, ones):
-    """Return estimates, standard errors and p-values of t-tests, by the normal equations of scaled columns."""
+    """Return estimates, standard errors and p-values of t-tests, from a QR factorisation."""
     A = np.column_stack([np.ones(len(X)), X]) if ones else X
     root = np.sqrt(w)
     Q, R = np.linalg.qr(root[:, None] * A)

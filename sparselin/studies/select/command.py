@@ -3,34 +3,22 @@
 import contextlib
 import functools
 import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
-from sparselin.estimators import cross_validate
-from sparselin.estimators._folds import MOST
-from sparselin.results import Status
 from sparselin.studies.common import command
 from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import BadTable, ReadingOptions, is_parquet, is_text, split
-from sparselin.studies.select import halves, report, words
-from sparselin.studies.select.data import MISSING, Data, read
-from sparselin.studies.select.model import METHODS, ModelRequest, splits_of
-from sparselin.studies.select.one_pass import is_large
-from sparselin.studies.select.one_pass import request as one_pass_request
-from sparselin.studies.select.one_pass import run as run_one_pass
+from sparselin.studies.select.data import MISSING, read
+from sparselin.studies.select.options import METHODS
 from sparselin.studies.select.reading import NAMES as READING
 from sparselin.studies.select.reading import reading_options
-from sparselin.studies.select.words import Job
 
 # print text as it is: the name of a column may look like rich's markup
-_PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
+PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
 
 
 def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
@@ -191,6 +179,9 @@ def select(
     if is_text(table):
         command.refuse(("sheet",), "a table that is not a workbook")
     if _in_one_pass(table, one_pass):
+        from sparselin.studies.select.one_pass import request as one_pass_request
+        from sparselin.studies.select.one_pass import run as run_one_pass
+
         one = one_pass_request(
             table,
             target,
@@ -203,58 +194,33 @@ def select(
             **of_one_pass,
         )
         command.refuse(("inference",), "a table in one pass")
+
         run_one_pass(one, method, k, seed, output, command.command_line())
     command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
     console, started = command.Terminal(), time.perf_counter()
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
-    with _usage_errors():
+    with usage_errors():
         data = read(table, target, special, lists, _check_loss(loss, method), missing, reading)
         first = tuple(split(forced, data.columns.names))
-    request = ModelRequest(
-        method=method,
-        columns=data.columns,
-        impute=data.gaps > 0,
-        loss=data.loss,
-        intercept=intercept,
-        standardize=standardize,
-        forced=first,
-        seed=seed,
-    )
-    splits = splits_of(data, folds, seed) if method != "best-subset" else []
-    largest = _largest_to_try(data, request, k, splits)
+    # The rest takes seconds to load, and a typo should be answered at once.
+    from sparselin.studies.select.run import run
+
+    request = {
+        "method": method,
+        "intercept": intercept,
+        "standardize": standardize,
+        "forced": first,
+        "seed": seed,
+    }
     if target is None:
         console.print(
-            f"The target y is {data.target}, the last column. Use --target to choose another.", **_PLAIN
+            f"The target y is {data.target}, the last column. Use --target to choose another.", **PLAIN
         )
     for line in data.table.notes.sentences():
-        console.print(line, **_PLAIN)
-    command.make_folder(output, "select", report.FILES, [table])
-    with warnings.catch_warnings(), _usage_errors(f"{table}: ", output):
-        warnings.simplefilter("ignore", UserWarning)  # the cautions say the same
-        job = _select(console, data, request, k, largest, splits)
-        tested = None
-        if inference == "split":
-            tested = _on_halves(console, data, request, k, folds)
-        command.ignore_interrupts()
-        interrupted = job.path.status is Status.STOPPED
-        seconds = time.perf_counter() - started
-        index = report.write(output, job, tested, command.command_line(), seed, seconds, interrupted)
-    for line in words.data_lines(job):
-        console.print(line, **_PLAIN)
-    shown = words.table(job)
-    console.print(shown.terminal(("feature",), ("feature",), padding=(0, 1, 0, 0), pad_edge=False))
-    for line in (words.headline(job), *words.validation_lines(job)):
-        console.print(line, **_PLAIN)
-    if tested is not None:
-        for line in halves.sentences(tested.result, seed):
-            console.print(line, **_PLAIN)
-        if not tested.result.reason:
-            look: dict[str, Any] = {"padding": (0, 1, 0, 0), "pad_edge": False}
-            console.print(halves.table(tested.result).terminal(("feature",), ("feature",), **look))
-    for line in job.cautions:
-        console.print(f"Caution: {line}", **_PLAIN)
-    command.finish(console, index, interrupted)
+        console.print(line, **PLAIN)
+    with usage_errors(f"{table}: ", output):
+        run(console, data, request, k=k, folds=folds, inference=inference, output=output, started=started)
 
 
 def _report_folder(table: Path) -> Path:
@@ -282,7 +248,11 @@ def _in_one_pass(table: Path, one_pass: bool | None) -> bool:
     """
     if one_pass and not is_parquet(table):
         raise click.UsageError(f"--one-pass needs a .parquet; got {table}")
-    return is_large(table) if one_pass is None and is_parquet(table) else bool(one_pass)
+    if one_pass is not None or not is_parquet(table):
+        return bool(one_pass)
+    from sparselin.studies.select.one_pass import is_large
+
+    return is_large(table)
 
 
 def _check_loss(loss: str | None, method: str) -> str | None:
@@ -294,79 +264,8 @@ def _check_loss(loss: str | None, method: str) -> str | None:
     return "squared"
 
 
-def _largest_to_try(data: Data, request: ModelRequest, k: int | None, splits: list[Any]) -> int:
-    """Return the largest number of features that cross-validation tries, at least k.
-
-    The number is at most MOST. The features of fewest columns, counted up to this number, and the intercept
-    have at most half as many columns as a fold has training rows.
-
-    Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
-    """
-    d = len(request.sizes)
-    f = request.first_steps
-    size = 0
-    if splits:
-        rows = min(len(train) for train, _ in splits)
-        size = min(MOST, int(np.sum(np.cumsum(sorted(request.sizes)) <= rows // 2 - 1)))
-    if k is not None:
-        if not f <= k <= d:
-            message = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"
-            if k > d and data.columns.left_out:
-                message += f". Columns left out: {words.left_out(data.columns)}"
-            raise click.BadParameter(message, param_hint="--k")
-        return max(k, size)
-    if request.method == "best-subset":
-        raise click.UsageError(
-            "--method best-subset needs --k. Run --method ols without --k first: it chooses a number"
-        )
-    if size < max(1, f):
-        why = "without cross-validation the number of features cannot be chosen"
-        if splits:
-            why = f"{len(data.y)} rows are too few for cross-validation to choose the number of features"
-        raise click.UsageError(f"{why}: pass --k")
-    return size
-
-
-def _select(
-    console: Console, data: Data, request: ModelRequest, k: int | None, largest: int, splits: list[Any]
-) -> Job:
-    """Cross-validate, choose the number of features if k is None, and fit the model."""
-    checked = None
-    if splits:
-        with Progress(*Progress.get_default_columns(), console=console) as bar:
-            task = bar.add_task("folds", total=len(splits))
-            checked = cross_validate(
-                request.model(largest),
-                data.X,
-                data.y,
-                cv=splits,
-                sample_weight=data.weight,
-                progress=lambda fold: bar.advance(task),
-            )
-    chosen = checked.chosen if k is None and checked is not None else k or 0
-    given = {} if data.weight is None else {"select__sample_weight": data.weight}
-    with console.status("selecting"):
-        model = request.model(max(chosen, 1)).fit(data.X, data.y, **given)
-    if model[-1].result_ is None and not request.forced:
-        raise ValueError(f"no column explains {data.target!r}: all are orthogonal to it, up to rounding")
-    return Job(source=data, request=request, k=chosen, given=k is not None, model=model, checked=checked)
-
-
-def _on_halves(
-    console: Console, data: Data, request: ModelRequest, k: int | None, folds: int
-) -> halves.Tested:
-    """Select on one half of the rows, also the number of features unless k is given; test on the other."""
-    first, second = halves.halves(data, request.seed)
-    half = halves.part(data, first)
-    splits = splits_of(half, folds, request.seed) if k is None else []
-    largest = _largest_to_try(half, request, k, splits)
-    selected = _select(console, half, request, k, largest, splits)
-    tests = halves.tests(selected, halves.part(data, second))
-    return halves.Tested(tests, len(splits), largest)
-
-
 @contextlib.contextmanager
-def _usage_errors(start: str = "", output: Path | None = None) -> Iterator[None]:
+def usage_errors(start: str = "", output: Path | None = None) -> Iterator[None]:
     """Inside a `with` block, raise click.UsageError for an error in the data.
 
     start : the beginning of the message of errors other than BadTable.

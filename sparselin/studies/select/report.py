@@ -3,14 +3,14 @@
 import dataclasses
 import operator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparselin import plots
 from sparselin.plots import style
 from sparselin.results import SplitInference, Status
 from sparselin.studies.common import folder, page
 from sparselin.studies.common.listing import Listing, page_field
-from sparselin.studies.select import halves, sizes, words
+from sparselin.studies.select import comparison, halves, sizes, words
 from sparselin.studies.select.model import METHODS, splitter_of
 from sparselin.studies.select.words import Job
 
@@ -19,19 +19,21 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 FILES = ("selected.csv", "inference.csv", *page.pictures("selection", "cross-validation"))
 
 
-def write(
-    output: Path,
-    job: Job,
-    tested: halves.Tested | None,
-    command: str,
-    seed: int,
-    seconds: float,
-    interrupted: bool,
-) -> Path:
-    """Write index.html, results.json, selected.csv and the figures; return the path of index.html.
+class Found(NamedTuple):
+    """The results of a run.
 
-    tested : the tests on a half of the rows, which are also in inference.csv; or None.
+    tested : the tests on a half of the rows, or None.
+    compared : the methods on the same folds, or [].
     """
+
+    job: Job
+    tested: halves.Tested | None
+    compared: list[comparison.Compared]
+
+
+def write(output: Path, found: Found, command: str, seed: int, seconds: float, interrupted: bool) -> Path:
+    """Write index.html, results.json, the tables and the figures; return the path of index.html."""
+    job, tested = found.job, found.tested
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
     model = words.table(job)
     files = {"selected.csv": model.csv()}
@@ -43,7 +45,8 @@ def write(
         "job": job,
         "headline": words.headline(job),
         "data": [line for line in (job.source.table.note, *words.data_lines(job)) if line],
-        "validation": words.validation_lines(job),
+        "validation": [*words.validation_lines(job), *comparison.sentences(found.compared)],
+        "compared": comparison.table(found.compared),
         "model": model,
         "sizes": _size_table(compared),
         "tests": None if tested is None else halves.table(tested.result),
@@ -52,7 +55,7 @@ def write(
         "python": python(job, tested),
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
-    return folder.write(output, {"run": run, **_results(job, compared, tested)}, files)
+    return folder.write(output, {"run": run, **_results(found, compared)}, files)
 
 
 def python(job: Job, tested: halves.Tested | None = None) -> str:
@@ -91,8 +94,9 @@ def _cell(value: float | None) -> str:
     return "" if value is None else words.number(value)
 
 
-def _results(job: Job, compared: list[sizes.Size], tested: halves.Tested | None) -> dict[str, Any]:
-    source, request, found = job.source, job.request, job.checked
+def _results(found: Found, compared: list[sizes.Size]) -> dict[str, Any]:
+    job, tested = found.job, found.tested
+    source, request = job.source, job.request
     kept = [
         "target",
         "weights",
@@ -107,8 +111,8 @@ def _results(job: Job, compared: list[sizes.Size], tested: halves.Tested | None)
     ]
     columns = {"numbers": source.columns.numbers, "left_out": source.columns.left_out}
     each = zip(source.columns.categories, source.columns.levels, strict=True)
-    columns["categories"] = {name: list(map(str, found)) for name, found in each}
-    checked = None if found is None else dataclasses.asdict(found)
+    columns["categories"] = {name: list(map(str, levels)) for name, levels in each}
+    checked = None if job.checked is None else dataclasses.asdict(job.checked)
     return {
         "data": {
             "path": str(source.path),
@@ -132,6 +136,7 @@ def _results(job: Job, compared: list[sizes.Size], tested: halves.Tested | None)
         "status": job.path.status.name,
         "cautions": job.cautions,
         "cross_validation": checked,
+        "methods": [each._asdict() for each in found.compared],
         "sizes": [size._asdict() for size in compared],
         "inference": None if tested is None else _tests(tested.result),
     }

@@ -312,7 +312,7 @@ def validation_lines(job: Job) -> list[str]:
 
     def error(t: int) -> str:
         i = found.at(t)
-        return f"{_with_error(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
+        return f"{with_error(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
 
     context = {"job": job, "found": found, "error": error, "squared": job.source.loss == "squared"}
     return page.sentences(_HERE / "validation.txt.j2", context)
@@ -408,7 +408,7 @@ def percent(share: float) -> str:
     return f"{share:z.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
 
 
-def _with_error(value: float, error: float) -> str:
+def with_error(value: float, error: float) -> str:
     """Return "value ± error", with two digits of the error."""
     decimals = 1 - math.floor(math.log10(error)) if error > 0 else 4
     if value < 1e7 and decimals <= 8:
