@@ -316,3 +316,13 @@ def test_the_command_says_that_nothing_is_compiled(monkeypatch):
 def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
     monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
     assert "the compiled code is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)
+
+
+def test_only_named_functions_are_compiled(monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        warm_up, "compile_all", lambda name: called.append(name) or warm_up.Warmed(name, 0.0, 0)
+    )
+    assert "omp, ols compiled" in invoke("warm-up", "ols", "omp", "--jobs", "1")
+    assert called == ["omp", "ols"]
+    assert "is not one of" in invoke("warm-up", "nothing", exit_code=2)

@@ -187,13 +187,8 @@ def warm_up(functions: tuple[str, ...], jobs: int) -> None:
     stopped = watch(console, "compiling", len(names), stream, take, "Interrupted: the compiled code is kept.")
     if any(warmed.compiled for warmed in done):
         console.print(_table(done))
-    words = (
-        "Interrupted"
-        if stopped
-        else "All functions are compiled"
-        if len(names) == len(CALLS)
-        else f"Compiled: {', '.join(names)}"
-    )
+    finished = f"{', '.join(names)} compiled" if functions else "All functions are compiled"
+    words = "Interrupted" if stopped else finished
     console.print(f"{words}: {time.perf_counter() - began:.1f} s", highlight=False)
     raise SystemExit(130 if stopped else 0)
 
