@@ -22,6 +22,7 @@ from sparselin.validation.progress import ProgressLog
 
 Method = Literal["omp", "ols", "lasso"]
 _AT_ONCE = 10**6  # the most indices of rows drawn at once
+_LONG = 10**6  # a call is long if the halves of all pairs have more entries
 _PARTS = 20  # the least number of parts in which pairs are drawn if the progress is logged
 
 
@@ -167,7 +168,7 @@ def stability_selection(
 
     progress = ProgressLog("stability_selection", "pairs", pairs)
     at_once = 1 if callback is not None else 1 + _AT_ONCE // problem.n
-    if progress.enabled:
+    if progress.enabled and pairs * problem.n * problem.d > _LONG:
         at_once = min(at_once, 1 + pairs // _PARTS)
     while len(paths) < pairs:
         count = min(at_once, pairs - len(paths))

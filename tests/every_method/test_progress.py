@@ -18,7 +18,10 @@ WIDE = RNG.standard_normal((60, 40))
 CALLS = {
     "ols": (lambda: sl.ols(WIDE, Y, 3).lam_star, "3 of 3 picks"),
     "sequential_attention": (lambda: sl.sequential_attention(X, Y, 2).weights[-1], "1 of 2 picks"),
-    "stability_selection": (lambda: sl.stability_selection(X, Y, 3, pairs=60).frequencies, "4 of 60 pairs"),
+    "stability_selection": (
+        lambda: sl.stability_selection(X, Y, 3, pairs=900).frequencies,
+        "46 of 900 pairs",
+    ),
     "verify": (lambda: sl.verify(X, Y, 3).lam_star, "2 of 3 steps"),
     "best_subset": (lambda: np.array(sl.best_subset(WIDE, Y, 6, node_limit=300).lower_bound), "nodes"),
     "batch_omp": (lambda: sl.batch_omp(X, np.c_[Y, -Y], 3).coef, "2 of 2 signals"),
