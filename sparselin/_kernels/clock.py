@@ -42,11 +42,10 @@ class _Clock(event.Listener):  # type: ignore[misc]
         if self.spent + time.monotonic() - self.began > self.delay:
             self.spent = 0.0
             self.began = time.monotonic()
-            name = notice.public_function()
+            name = notice.caller()
             if name not in self.shown:
                 self.shown.add(name)
-                text = notice.TEXT if self.stored else notice.UNSTORED
-                notice.announce(text.format(name, 20 if name == "guarantee_bounds" else 10))
+                notice.announce_compilation(name, self.stored)
 
 
 CLOCK = _Clock(5.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import small_lasso as kernels
-from sparselin._kernels.notice import public_function
+from sparselin._kernels.notice import caller
 from sparselin.lasso._working_set import KnotBlock, knot_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
@@ -99,7 +99,7 @@ def lasso_path(
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
     blocks: list[KnotBlock] = []
     most = sys.maxsize if limit is None else limit + 1
-    progress = ProgressLog(public_function, "knots")
+    progress = ProgressLog(caller, "knots")
     for new in knot_blocks(problem, S, lam_min, most, positive):
         if new.from_start:
             blocks.clear()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import Design
+from sparselin.ensembles import ENSEMBLES, Design
 from sparselin.ensembles.claims import smaller
 from sparselin.ensembles.saved import as_design, describe_value
 from sparselin.ledger.statement import EMPIRICAL, EXPERIMENTAL, REFUTED, UNCHECKED, Claim, Verdict
@@ -52,13 +52,20 @@ class Check:
 
     only : (call, value), to check one value again. The calls of `forall` and `over` are numbered from 1. Only
         the call with the number `call` checks something, namely this value.
+    ensembles : the names of the ensembles of `designs`; () for all.
     """
 
     def __init__(
-        self, cases: int, seed: int, shrink: bool = True, only: tuple[int, Any] | None = None
+        self,
+        cases: int,
+        seed: int,
+        shrink: bool = True,
+        only: tuple[int, Any] | None = None,
+        ensembles: Sequence[str] = (),
     ) -> None:
         self.cases = cases
         self.seed = seed
+        self.ensembles = ensembles
         self.shrink = shrink
         self.rng = np.random.default_rng(seed)
         self.counted = 0
@@ -113,6 +120,15 @@ class Check:
             except Exception:
                 self.smaller = self._smaller(value, holds) if self.shrink else None
                 raise
+
+    def designs(self, cases: int | None = None) -> Iterator[Design]:
+        """Yield `cases` designs for `over`, in turn from the ensembles of `sparselin ledger --ensembles`.
+
+        cases : by default `self.cases`.
+        """
+        names = self.ensembles or tuple(ENSEMBLES)
+        for i in range(cases or self.cases):
+            yield ENSEMBLES[names[i % len(names)]].design(i // len(names), self.seed)
 
     def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
         """Add the numbers of cases and of violations that the caller has counted.
@@ -180,6 +196,7 @@ def decide(
     seed: int = 0,
     shrink: bool = True,
     only: tuple[int, Any] | None = None,
+    ensembles: Sequence[str] = (),
 ) -> Outcome:
     """Run the check of a claim and return its outcome.
 
@@ -188,6 +205,7 @@ def decide(
     cases : the number of cases; by default the number that the claim states.
     shrink : whether to shrink a counterexample.
     only : (call, counterexample) of an outcome, to check only this value again.
+    ensembles : the names of the ensembles from which `check.designs` draws; () for all.
 
     >>> from sparselin.ledger import OPEN, claim
     >>> @claim("ours-even", "an example", "exact", OPEN)
@@ -198,7 +216,7 @@ def decide(
     >>> outcome.cases, outcome.failure
     (9, None)
     """
-    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
+    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only, ensembles)
     failure = None
     try:
         made.function(check)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sparselin.ensembles import carried
 from sparselin.ledger.check import Outcome, decide
 from sparselin.ledger.statement import PAPERS, Claim
 from sparselin.parallel.processes import Lost, try_jobs
@@ -93,7 +94,11 @@ def order(paper: str, id: str) -> tuple[Any, ...]:
 
 
 def decide_all(
-    claims: Sequence[Claim], cases: int | None = None, seed: int = 0, jobs: int = 1
+    claims: Sequence[Claim],
+    cases: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    ensembles: Sequence[str] = (),
 ) -> Iterator[tuple[Claim, Outcome]]:
     """Yield each claim with its outcome by `decide`, as soon as it is decided, from `jobs` processes.
 
@@ -110,14 +115,15 @@ def decide_all(
     """
     if jobs == 1:
         for made in claims:
-            yield made, decide(made, cases, seed)
+            yield made, decide(made, cases, seed, ensembles=ensembles)
         return
     # The function of a claim is hidden behind its test, so it is passed by name. Longest first.
+    settings = cases, seed, ensembles
     named = (
-        (_decide_by_name, (place, made.function.__module__, made.function.__name__, made.id, cases, seed))
+        (_decide_by_name, (place, made.function.__module__, made.function.__name__, made.id, *settings))
         for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
     )
-    with contextlib.closing(try_jobs(named, jobs)) as results:  # type: ignore[type-var]
+    with contextlib.closing(try_jobs(named, jobs, carried())) as results:  # type: ignore[type-var]
         for found in results:
             if isinstance(found, Lost):
                 yield (
@@ -129,7 +135,7 @@ def decide_all(
 
 
 def _decide_by_name(
-    place: int, module: str, name: str, id: str, cases: int | None, seed: int
+    place: int, module: str, name: str, id: str, cases: int | None, seed: int, ensembles: Sequence[str]
 ) -> tuple[int, Outcome]:
     made = {claim.id: claim for claim in getattr(importlib.import_module(module), name).claims}
-    return place, decide(made[id], cases, seed)
+    return place, decide(made[id], cases, seed, ensembles=ensembles)

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import logging
 import multiprocessing
 import os
 import signal
@@ -92,11 +93,11 @@ def run_groups(
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
 
-    def one_process() -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (prepare,))
+    def one_process(i: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (prepare, i > 0))
 
     before = set(multiprocessing.active_children())
-    pools = [one_process() for _ in range(count)]
+    pools = [one_process(i) for i in range(count)]
     streams = [itertools.chain.from_iterable(groups) for _ in range(count)]  # each takes the next free group
     pending: dict[Future[Any], tuple[int, Job]] = {}
     idle = set(range(count))
@@ -125,7 +126,7 @@ def run_groups(
                     ended.append(Lost(job[1], describe_error(error)))
                 if killed:
                     pools[i].shutdown(wait=False)
-                    pools[i] = one_process()
+                    pools[i] = one_process(i)
     finally:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -133,9 +134,14 @@ def run_groups(
             child.terminate()
 
 
-def _begin(prepare: Callable[[], object] | None) -> None:
-    """Initialise a worker process: limit its threads, end it with its parent, and call `prepare`."""
+def _begin(prepare: Callable[[], object] | None, silent: bool) -> None:
+    """Initialise a worker process: limit its threads, end it with its parent, and call `prepare`.
+
+    silent : whether it shows no messages about compilation, because another process shows them.
+    """
     work_quietly()
+    if silent:
+        logging.getLogger("sparselin").setLevel(logging.WARNING)
     if prepare is not None:
         prepare()
 

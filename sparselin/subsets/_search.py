@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sparselin._kernels.notice import public_function
+from sparselin._kernels.notice import caller
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
@@ -143,7 +143,7 @@ class Watch:
         self.looked = -math.inf
         self.line = self.began + _FIRST
         self.shown = sys.stderr is not None and sys.stderr.isatty()
-        self.progress = ProgressLog(public_function, "nodes")
+        self.progress = ProgressLog(caller, "nodes")
 
     @property
     def spent(self) -> float:

@@ -1,8 +1,10 @@
 """Ensembles of one's own: registered, or a function in a file."""
 
 import itertools
+import json
 import pickle
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import invoke
@@ -106,6 +108,90 @@ def test_a_function_in_a_file_is_an_ensemble(own):
     assert same(tree.design(4), pickle.loads(pickle.dumps(tree)).design(4))
     own.write_text(FILE.replace("random tree", "tall tree"), encoding="utf-8")
     assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
+
+
+# ---- of a size of one's own
+
+
+def test_verify_draws_every_ensemble_at_the_shape_that_is_given(own, tmp_path):
+    arguments = ["verify", "--designs", "3", "--steps", "1", "--ensembles", f"{own}:tree,gaussian,digits"]
+    invoke(*arguments, "--shape", "9-10x12", "--jobs", "1", "--output", tmp_path / "report")
+    results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
+    assert results["run"]["command"].endswith(f"{own}:tree,gaussian,digits --shape 9-10x12 --seed 0")
+    assert {(design["n"] in (9, 10), design["d"]) for design in results["designs"]} == {(True, 12)}
+    settings = verification.VerificationSettings(shape=((9, 10), (12, 12)))
+    X, y = settings.design("digits", 0)
+    assert np.isin(y, ensembles.digits().y).all()
+    assert X.shape[1] == 12
+
+
+WRONG_SHAPES = [
+    ("30", "must be rows x columns, such as 30x50"),
+    ("0x4", "must begin at 1 or more"),
+    ("9-3x4", "must begin at 1 or more, and not end before"),
+    ("30x80", "breast_cancer has 284 rows and 30 columns"),
+]
+
+
+@pytest.mark.parametrize(("shape", "words"), WRONG_SHAPES)
+def test_a_wrong_shape_is_refused(tmp_path, shape, words):
+    arguments = ["verify", "--ensembles", "breast_cancer", "--output", tmp_path / "report"]
+    assert words in invoke(*arguments, "--shape", shape, exit_code=2)
+    assert "n, d ≤ 20; got 30x50" in invoke("verify", "--claim", "flow", "--shape", "30x50", exit_code=2)
+
+
+def test_all_ensembles_leave_out_real_data_that_are_too_small(tmp_path):
+    arguments = ["verify", "--designs", "1", "--steps", "1", "--jobs", "1", "--quick"]
+    output = invoke(*arguments, "--shape", "9x40", "--output", tmp_path)
+    assert "Without breast_cancer, which have fewer rows or columns" in output
+
+
+# ---- in the other commands
+
+
+def test_guarantee_takes_a_function_in_a_file(own, tmp_path):
+    arguments = ["guarantee", "--designs", "3", "--quick", "--k", "1", "--ensembles", f"{own}:tree"]
+    invoke(*arguments, "--jobs", "2", "--output", tmp_path / "report")
+    results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
+    assert results["run"]["command"].endswith(f"--ensembles {own}:tree --seed 0 --quick")
+    assert "my.py:tree" in (tmp_path / "report" / "results.csv").read_text(encoding="utf-8")
+    assert "must have a function" in invoke("guarantee", "--ensembles", f"{own}:no", exit_code=2)
+
+
+CLAIM = """
+from sparselin.ledger import HOLDS, claim, mutants, paper
+
+paper("ownensemble", "A claim about designs of the run")
+
+def tall(design):
+    return abs(design.X).max() < 100
+
+@claim("ownensemble-1", "a conjecture", "float", HOLDS, cases=4)
+@mutants("tall")
+def test_sizes(check):
+    "Entries are small.\\n\\nHypotheses: none"
+    check.over(check.designs(), tall)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_claims_draw_from_a_function_in_a_file(own, tmp_path, monkeypatch, jobs):
+    folder = tmp_path / f"claims_{jobs}"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    text = CLAIM.replace("ownensemble", f"ownensemble{jobs}")
+    (folder / "test_sizes.py").write_text(text, encoding="utf-8")
+    more = "\ndef large(n, d, rng):\n    return 1000 * np.ones((n, d)), np.ones(n)\n"
+    own.write_text(FILE + more, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    line = ["ledger", "--folder", folder, "--jobs", jobs]
+    try:
+        assert "1 claim, 4 cases: all verdicts hold" in invoke(*line, "--ensembles", f"gaussian,{own}:tree")
+        assert "does not hold" in invoke(*line, "--ensembles", f"gaussian,{own}:large", exit_code=1)
+        words = "unknown ensemble 'no'"
+        assert words in invoke(*line, "--ensembles", "no", exit_code=2)
+    finally:
+        ENSEMBLES.pop("my.py:large", None)
 
 
 BAD_FUNCTIONS = [

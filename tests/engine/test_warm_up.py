@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,6 +30,7 @@ import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import Kernel, clock, notice
 from sparselin.greedy._single import SMALL
+from sparselin.parallel.processes import run_jobs
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
 from sparselin.studies.common.warm_up import CALLS
@@ -169,10 +171,10 @@ def compile_one(module="sparselin.somewhere"):
     assert numba.njit(added)(1) == 2
 
 
-def caller(name, module="sparselin.somewhere"):
-    """A function of this name that compiles one, as if it were defined in the module."""
-    space = {"__name__": module, "compile_one": compile_one}
-    exec(f"def {name}(self=None):\n    compile_one()", space)
+def caller(name, module="sparselin.somewhere", call=compile_one):
+    """A function of this name that compiles one by a call, as if it were defined in the module."""
+    space = {"__name__": module, "call": call}
+    exec(f"def {name}(self=None):\n    call()", space)
     return space[name]
 
 
@@ -208,7 +210,7 @@ def line(name, seconds=10):
     return f"sparselin: {notice.TEXT.format(name, seconds)}\n"
 
 
-LINE = line("sparselin")
+LINE = line("the package")
 
 
 def test_the_line_is_shown_once(log, monkeypatch):
@@ -222,6 +224,27 @@ def test_the_line_names_the_function_that_was_called(log, monkeypatch):
     assert written(monkeypatch, io.StringIO(), *calls) == lines
     fit = functools.partial(caller("fit"), SimpleNamespace())
     assert written(monkeypatch, io.StringIO(), fit) == line("SimpleNamespace.fit")
+
+
+def test_the_line_of_a_thread_names_the_function_that_waits(log, monkeypatch):
+    assert written(monkeypatch, io.StringIO(), caller("ols", call=in_a_thread)) == line("ols")
+
+
+@pytest.mark.parametrize("program", ["/bin/sparselin", "sparselin/__main__.py"])
+def test_the_line_of_a_command_names_the_command(log, monkeypatch, program):
+    """Also in its worker processes, which have its command line."""
+    monkeypatch.setattr("sys.argv", [program, "verify", "--designs", "3"])
+    assert written(monkeypatch, io.StringIO(), caller("omp"), in_a_thread) == line("`sparselin verify`", 60)
+
+
+def is_silent(i):
+    time.sleep(0.5)  # so that each process has one
+    return logging.getLogger("sparselin").level >= logging.WARNING
+
+
+def test_only_one_of_several_processes_shows_lines():
+    found = [*run_jobs(iter([(is_silent, (i,)) for i in range(2)]), 2)]
+    assert sorted(found) == [False, True]
 
 
 def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):

@@ -4,13 +4,14 @@ import contextlib
 import errno
 import functools
 import os
+import re
 import shlex
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TextIO, TypeVar, cast
+from typing import Any, NoReturn, TextIO, TypeAlias, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file, of_random_size
 from sparselin.results.display import printable
 from sparselin.studies.common import folder
 
@@ -174,14 +176,52 @@ force_option = click.option("--force", is_flag=True, help="Overwrite files in th
 target_option = click.option("--target", help="The column of a .csv that is y.  [default: the last column]")
 
 
-def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], Any]:
+def ensembles_option(known: Sequence[str]) -> Callable[[Any], Any]:
     """Return the option --ensembles of a command; `ensemble_names` reads its value.
 
     known : the names of the ensembles, which the help lists.
-    more : a text that follows the list.
     """
-    words = f"The ensembles, separated by commas: {', '.join(known)}{more}."
+    own = "FILE.py:NAME, a function of (n, d, rng) that returns (X, y)"
+    words = f"The ensembles, separated by commas: {', '.join(known)}; or {own}."
     return click.option("--ensembles", default="all", show_default=True, help=words)
+
+
+Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+
+
+class _ShapeType(click.ParamType):
+    """The type of --shape: 30x50, or ranges such as 20-40x50-100."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = re.fullmatch(r"(\d+)(?:[-–](\d+))?[x×](\d+)(?:[-–](\d+))?", str(value).replace(" ", ""))
+        if found is None:
+            words = f"must be rows x columns, such as 30x50, or ranges such as 20-40x50-100; got {value!r}"
+            self.fail(words, param, ctx)
+        n, most_n, d, most_d = (int(part) if part else None for part in found.groups())
+        shape = ((n, most_n or n), (d, most_d or d))
+        if not all(1 <= low <= high for low, high in shape):
+            self.fail(f"each range must begin at 1 or more, and not end before; got {value!r}", param, ctx)
+        return shape
+
+
+shape_option = click.option(
+    "--shape",
+    type=_ShapeType(),
+    metavar="ROWSxCOLUMNS",
+    help="The size of all designs, such as 30x50, or ranges of it, such as 20-40x50-100; of real data this "
+    "many random rows and columns.  [default: the ranges of each ensemble]",
+)
+
+
+def shape_text(shape: Shape) -> str:
+    """Return a shape as --shape takes it.
+
+    >>> shape_text(((30, 30), (50, 100)))
+    '30x50-100'
+    """
+    return "x".join(str(low) if low == high else f"{low}-{high}" for low, high in shape)
 
 
 def folder_option(name: str, default: str, words: str) -> Callable[[Any], Any]:
@@ -288,6 +328,28 @@ def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collec
     if not os.access(output, os.W_OK):
         words = f"cannot write into {output}: choose another folder, or change its permissions"
         raise click.BadParameter(words, param_hint="--output")
+
+
+def register_own(ensembles: str, seed: int, shape: Shape | None = None) -> str:
+    """Register each FILE.py:NAME in a list of ensembles; return the list with the names of the ensembles.
+
+    shape : the ranges of n and d at which the function must draw a design; by default those of the ensemble.
+
+    Raises click.BadParameter if the first design of such a function cannot be drawn.
+    """
+    names = []
+    for item in map(str.strip, ensembles.split(",")):
+        if ":" in item:
+            try:
+                own = from_file(item)
+                sized = own if shape is None else of_random_size(own.name, "", cast(Any, own.family), *shape)
+                sized.design(0, seed)
+            except BadEnsemble as error:
+                raise click.BadParameter(str(error), param_hint="--ensembles") from None
+            ENSEMBLES[own.name] = own
+            item = own.name
+        names.append(item)
+    return ",".join(names)
 
 
 def ensemble_names(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:

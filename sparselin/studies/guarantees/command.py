@@ -90,7 +90,8 @@ def guarantee(
     if design is not None:
         common.refuse(_OPTIONS_OF_RUN, "--design FILE, which prints the guarantees for only one design")
         raise SystemExit(_show_one(console, design, target, k))
-    settings = GuaranteeSettings(families=common.ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
+    listed = common.register_own(ensembles, seed)
+    settings = GuaranteeSettings(families=common.ensemble_names(listed, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     if features:

@@ -2,18 +2,23 @@
 
 import datetime
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from sparselin.ensembles import ENSEMBLES
 from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
 from sparselin.results.display import plural
 from sparselin.studies.common import command as common
 from sparselin.studies.common.folder import ReportError, write_files
 from sparselin.studies.ledger import report as ledger_report
+
+# options that have no effect with --design
+_OPTIONS_OF_RUN = ("cases", "ensembles", "jobs", "write", "counterexamples")
 
 
 @click.command(short_help="Check every claim of the papers.")
@@ -25,6 +30,7 @@ from sparselin.studies.ledger import report as ledger_report
 @click.option(
     "--cases", type=click.IntRange(1), help="Approximate cases per claim.  [default: set by each claim]"
 )
+@common.ensembles_option(tuple(ENSEMBLES))
 @common.seed_option
 @common.jobs_option
 @common.folder_option(
@@ -41,6 +47,7 @@ def ledger(
     paper: str | None,
     pattern: str | None,
     cases: int | None,
+    ensembles: str,
     seed: int,
     jobs: int,
     folder: Path,
@@ -49,6 +56,8 @@ def ledger(
     write: bool,
 ) -> None:
     """Check every claim of the papers, and compare the verdicts with the stored ledger.
+
+    The option --ensembles is for claims of your own that draw from `check.designs`.
 
     Exit status: 0 if all verdicts hold, 1 if one fails or differs from the stored verdict, 130 if interrupted
     (the finished claims are shown).
@@ -63,13 +72,14 @@ def ledger(
     claims = _of_paper(claims, paper)
     console = common.Terminal()
     if design is not None:
-        common.refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks only one value")
+        common.refuse(_OPTIONS_OF_RUN, "--design, which checks only one value")
         raise SystemExit(_again(console, claims, design))
     if not claims:
         where = f" in {paper}" if paper else ""
         raise click.BadParameter(f"no claim{where} has an id that begins with {pattern!r}", param_hint="--id")
+    chosen = common.ensemble_names(common.register_own(ensembles, seed), tuple(ENSEMBLES))
     _check_outputs(folder if write else None, counterexamples, claims)
-    results, interrupted = _decide(console, claims, cases, seed, jobs)
+    results, interrupted = _decide(console, claims, decide_all(claims, cases, seed, jobs, chosen))
     console.print(ledger_report.table(results))
     failed = [claim.id for claim, outcome in results if outcome.failure]
     for claim, outcome in results:
@@ -193,7 +203,7 @@ def _store(
 
 
 def _decide(
-    console: Console, claims: list[Claim], cases: int | None, seed: int, jobs: int
+    console: Console, claims: list[Claim], stream: Iterator[tuple[Claim, Outcome]]
 ) -> tuple[list[tuple[Claim, Outcome]], bool]:
     """Return the outcomes in the order of the claims, and whether Ctrl-C ended the run early."""
     outcomes: dict[str, Outcome] = {}
@@ -203,5 +213,5 @@ def _decide(
         outcomes[claim.id] = outcome
         return 1, claim.id
 
-    interrupted = common.watch(console, "claims", len(claims), decide_all(claims, cases, seed, jobs), take)
+    interrupted = common.watch(console, "claims", len(claims), stream, take)
     return [(claim, outcomes[claim.id]) for claim in claims if claim.id in outcomes], interrupted

@@ -9,26 +9,34 @@ from typing import Any
 import click
 from rich.console import Console
 
-from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file
+from sparselin.ensembles import ENSEMBLES
 from sparselin.problem import Problem
 from sparselin.studies.common import command as common
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
-from sparselin.studies.verification.run import CLAIMS, Failure, VerificationSettings, summarize, verify_all
+from sparselin.studies.verification.run import (
+    CLAIMS,
+    FLOW_LIMIT,
+    Failure,
+    VerificationSettings,
+    summarize,
+    verify_all,
+)
 from sparselin.verification.along_path import summary as check_of
 from sparselin.verification.along_path import verify_design
 from sparselin.verification.flow import verify_flow
 from sparselin.verification.projected_design import Agreement
 
 # options that have no effect with --design
-_OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
+_OPTIONS_OF_RUN = ("designs", "ensembles", "shape", "jobs", "output", "quick", "uncapped")
 
 
 @click.command(short_help="Check that the three algorithms agree.")
 @click.option("--claim", type=click.Choice([*CLAIMS]), default="selection", help="What to verify.")
 @click.option("--designs", type=click.IntRange(1), help="Number of designs.  [default: 1000; --quick: 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
-@common.ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
+@common.ensembles_option(tuple(ENSEMBLES))
+@common.shape_option
 @common.seed_option
 @common.jobs_option
 @common.output_option("report", "index.html, results.json and the figures")
@@ -49,6 +57,7 @@ def verify(
     designs: int | None,
     steps: int,
     ensembles: str,
+    shape: common.Shape | None,
     seed: int,
     jobs: int,
     output: Path,
@@ -80,14 +89,18 @@ def verify(
     if design is not None:
         common.refuse(_OPTIONS_OF_RUN, "--design FILE, which checks only one design")
         raise SystemExit(_verify_file(console, design, target, claim, steps, seed, plant))
+    if claim == "flow" and shape is not None and max(high for _, high in shape) > FLOW_LIMIT:
+        words = f"--claim flow is checked for n, d ≤ {FLOW_LIMIT}; got {common.shape_text(shape)}"
+        raise click.BadParameter(words, param_hint="--shape")
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
-        ensembles=_register_and_list(ensembles, seed),
+        ensembles=_ensembles(console, ensembles, seed, shape),
         seed=seed,
         jobs=jobs,
         plant=plant,
         claim=claim,
+        shape=shape,
     )
     if quick:
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
@@ -141,24 +154,30 @@ def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Any
     return records, failures, interrupted
 
 
-def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:
+def _ensembles(console: Console, ensembles: str, seed: int, shape: common.Shape | None) -> tuple[str, ...]:
     """Return the names of the ensembles in a comma-separated list.
 
-    An entry FILE.py:NAME registers the function NAME as an ensemble. Raises click.BadParameter if the first
-    design of such a function cannot be drawn.
+    Raises click.BadParameter if real data in the list have fewer rows or columns than `shape`. If the list is
+    "all", such data are left out.
     """
-    names = []
-    for item in map(str.strip, ensembles.split(",")):
-        if ":" in item:
-            try:
-                own = from_file(item)
-                own.design(0, seed)
-            except BadEnsemble as error:
-                raise click.BadParameter(str(error), param_hint="--ensembles") from None
-            ENSEMBLES[own.name] = own
-            item = own.name
-        names.append(item)
-    return common.ensemble_names(",".join(names), tuple(ENSEMBLES))
+    names = common.ensemble_names(common.register_own(ensembles, seed, shape), tuple(ENSEMBLES))
+    if shape is None:
+        return names
+    small = {name: sizes for name in names if (sizes := _lacks(name, seed, shape))}
+    if small and ensembles != "all":
+        words = "; ".join(f"{name} has {n} rows and {d} columns" for name, (n, d) in small.items())
+        raise click.BadParameter(f"{words}: choose a smaller shape", param_hint="--shape")
+    if small:
+        console.print(f"Without {', '.join(small)}, which have fewer rows or columns than --shape.")
+    return tuple(name for name in names if name not in small)
+
+
+def _lacks(name: str, seed: int, shape: common.Shape) -> tuple[int, int] | None:
+    """Return the size of real data that have fewer rows or columns than `shape`; else None."""
+    if ENSEMBLES[name].family is not None:
+        return None
+    n, d = ENSEMBLES[name].design(1, seed).X.shape
+    return (n, d) if n < shape[0][1] or d < shape[1][1] else None
 
 
 def _verify_file(

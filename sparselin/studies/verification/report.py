@@ -11,6 +11,7 @@ import numpy as np
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.plots.penalty import penalty_contours
+from sparselin.studies.common import command as common
 from sparselin.studies.common import folder, page
 from sparselin.studies.common.listing import RED, Field, Listing
 from sparselin.studies.verification import figures
@@ -198,9 +199,10 @@ def _command(settings: VerificationSettings) -> str:
     origins = [ENSEMBLES[name].origin or name for name in settings.ensembles]
     chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(origins)
     plant = f" --plant {settings.plant}" if settings.plant else ""
+    shape = "" if settings.shape is None else f" --shape {common.shape_text(settings.shape)}"
     return (
         f"sparselin verify --designs {settings.designs} {_about(settings)} "
-        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}{plant}"
+        f"--ensembles {chosen}{shape} --seed {settings.seed}{cap}{quick}{plant}"
     )
 
 

@@ -83,6 +83,8 @@ class VerificationSettings:
         "flow" it is a name in `FLOW_PLANTS`.
     claim : "selection" or "flow". The fields from `reach_every` to `max_iter`, and `steps`, are only for the
         first one. For the second one the solver runs at two more α on every tenth design of an ensemble.
+    shape : the ranges of n and of d, ends included; None for the ranges of each ensemble, and for the claim
+        "flow" 4 to 20.
     """
 
     designs: int = 1000
@@ -97,22 +99,31 @@ class VerificationSettings:
     max_iter: int = 1_000_000
     plant: str | None = None
     claim: str = "selection"
+    shape: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def design(self, name: str, index: int) -> Design:
-        """Return design `index` of an ensemble; for the claim "flow", one with n and d from 4 to 20.
+        """Return design `index` of an ensemble, of a size in `sizes` if there are any.
 
         A family of random designs draws X and y at this size. Of other ensembles, such as real data, random
-        rows and columns of the design with this index are kept.
+        rows and columns of the design with this index are kept, or all if there are fewer.
         """
         ensemble = ENSEMBLES[name]
-        if self.claim == "flow" and ensemble.family is not None:
-            ensemble = of_random_size(name, "", ensemble.family, (4, 20), (4, 20))
-        X, y = drawn = ensemble.design(index, self.seed)
-        if self.claim != "flow" or ensemble.family is not None:
-            return drawn
+        if self.sizes is None:
+            return ensemble.design(index, self.seed)
+        if ensemble.family is not None:
+            return of_random_size(name, "", ensemble.family, *self.sizes).design(index, self.seed)
+        X, y = ensemble.design(index, self.seed)
         rng = np.random.default_rng(self.key(name, index))
-        rows, columns = (rng.permutation(m)[: rng.integers(4, 21)] for m in X.shape)
+        rows, columns = (
+            rng.permutation(m)[: rng.integers(low, high, endpoint=True)]
+            for m, (low, high) in zip(X.shape, self.sizes, strict=True)
+        )
         return Design(X[np.ix_(rows, columns)], y[rows])
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The ranges of n and of d; None if each ensemble has its own."""
+        return self.shape or (((4, 20), (4, 20)) if self.claim == "flow" else None)
 
     def key(self, name: str, index: int) -> tuple[int, int, int]:
         """Return the seed of the random starts on design `index` of the ensemble `name`."""
@@ -352,5 +363,6 @@ FLOW_PLANTS: dict[str | None, Callable[..., FlowPath]] = {
     # the events are 1 % late
     "late": lambda *Xy, **options: replace(path := gradient_flow(*Xy, **options), tau=1.01 * path.tau),
 }
+FLOW_LIMIT = 20  # the most rows, and columns, of a design of the claim "flow"
 # name of a claim ↦ its defects by name
 CLAIMS: dict[str, dict[Any, Any]] = {"selection": PLANTS, "flow": FLOW_PLANTS}
