@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeAlias
 
+from sparselin._kernels import form, use
+
 Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -39,13 +41,18 @@ class Lost(NamedTuple):
     why: str = "its process was killed, for example for lack of memory; try fewer --jobs"
 
 
-def try_jobs(jobs: Iterator[Job], count: int, prepare: Callable[[], object] | None = None) -> Iterator[Any]:
+def try_jobs(
+    jobs: Iterator[Job],
+    count: int,
+    prepare: Callable[[], object] | None = None,
+    compiled: bool = False,
+) -> Iterator[Any]:
     """Run jobs as `run_jobs` does, but yield `Lost` for a job that raises an error or is killed.
 
-    So one job cannot cost the results of the others.
+    So one job cannot cost the results of the others. `compiled`: see `run_groups`.
     """
     groups = ([(attempt, job)] for job in jobs)
-    with contextlib.closing(run_groups(groups, count, prepare, ())) as results:
+    with contextlib.closing(run_groups(groups, count, prepare, (), compiled)) as results:
         for result in results:
             # if a process was killed, the arguments are those of `attempt`: the function and its arguments
             outer = isinstance(result, Lost) and len(result.arguments) == 2 and callable(result.arguments[0])
@@ -73,6 +80,7 @@ def run_groups(
     count: int,
     prepare: Callable[[], object] | None = None,
     passing: Any = BaseException,
+    compiled: bool = False,
 ) -> Generator[Any, None, None]:
     """Run groups of jobs (function, arguments), and yield the results of the jobs in order of completion.
 
@@ -81,11 +89,14 @@ def run_groups(
     spawned processes (see `run_jobs`), or this process if count is 1. Closing the iterator ends the processes
     at once and discards their unfinished jobs. A job yields `Lost` if its process is killed, or if a process
     raises an error that is not of a type in `passing`, for example because a result cannot be pickled.
+
+    compiled : whether kernels are compiled at their first call, unless SPARSELIN_COMPILE says otherwise. This
+        is faster for many jobs, because each process by itself would first run them interpreted.
     """
     from threadpoolctl import threadpool_limits
 
     if count == 1:
-        with threadpool_limits(1):
+        with threadpool_limits(1), use("always" if compiled and form() == "auto" else form()):
             yield from (function(*arguments) for group in groups for function, arguments in group)
         return
 
@@ -94,7 +105,8 @@ def run_groups(
     from concurrent.futures.process import BrokenProcessPool
 
     def one_process(i: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (prepare, i > 0))
+        settings = prepare, i > 0, compiled
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, settings)
 
     before = set(multiprocessing.active_children())
     pools = [one_process(i) for i in range(count)]
@@ -134,12 +146,15 @@ def run_groups(
             child.terminate()
 
 
-def _begin(prepare: Callable[[], object] | None, silent: bool) -> None:
+def _begin(prepare: Callable[[], object] | None, silent: bool, compiled: bool) -> None:
     """Initialise a worker process: limit its threads, end it with its parent, and call `prepare`.
 
     silent : whether it shows no messages about compilation, because another process shows them.
+    compiled : see `run_groups`.
     """
     work_quietly()
+    if compiled:
+        os.environ.setdefault("SPARSELIN_COMPILE", "always")
     if silent:
         logging.getLogger("sparselin").setLevel(logging.WARNING)
     if prepare is not None:

@@ -30,7 +30,7 @@ import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import Kernel, clock, notice
 from sparselin.greedy._single import SMALL
-from sparselin.parallel.processes import run_jobs
+from sparselin.parallel.processes import run_jobs, try_jobs
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
 from sparselin.studies.common.warm_up import CALLS
@@ -240,6 +240,30 @@ def test_the_line_of_a_command_names_the_command(log, monkeypatch, program):
 def is_silent(i):
     time.sleep(0.5)  # so that each process has one
     return logging.getLogger("sparselin").level >= logging.WARNING
+
+
+def form_of(i):
+    return _kernels.form()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_long_runs_compile_at_the_first_call(count, monkeypatch):
+    """Unless the environment chooses a form."""
+    monkeypatch.delenv("SPARSELIN_COMPILE", raising=False)
+    _kernels._form_by_environment.cache_clear()
+
+    def forms(compiled):
+        return {*try_jobs(iter([(form_of, (i,)) for i in range(2)]), count, compiled=compiled)}
+
+    try:
+        assert forms(True) == {"always"}
+        assert forms(False) == {_kernels.form()} == {"auto"}
+        monkeypatch.setenv("SPARSELIN_COMPILE", "never")
+        _kernels._form_by_environment.cache_clear()
+        assert forms(True) == {"never"}
+    finally:
+        monkeypatch.undo()
+        _kernels._form_by_environment.cache_clear()
 
 
 def test_only_one_of_several_processes_shows_lines():

@@ -27,6 +27,8 @@ from sparselin.verification.checks import Methods
 from sparselin.verification.flow import LOGS, FlowCheck, verify_flow
 from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
+_MANY = 50  # designs for a process, for which it compiles kernels at once
+
 
 @dataclasses.dataclass(frozen=True)
 class _Record:
@@ -206,7 +208,9 @@ def verify_all(settings: VerificationSettings) -> Iterator[Any]:
     """
     verify = verify_one_flow if settings.claim == "flow" else verify_one
     jobs = ((verify, (task, settings)) for task in settings.tasks())
-    with contextlib.closing(try_jobs(jobs, settings.jobs, carried())) as results:  # type: ignore[type-var]
+    compiled = settings.designs >= _MANY * settings.jobs
+    stream = try_jobs(jobs, settings.jobs, carried(), compiled)
+    with contextlib.closing(stream) as results:  # type: ignore[type-var]
         for found in results:
             if isinstance(found, Lost):
                 name, index = found.arguments[0]
