@@ -173,13 +173,15 @@ def rate(
 
 
 def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) -> Design:
-    """Return a smaller design on which the claim also fails: with fewer or rounder entries.
+    """Return a smaller design on which the claim also fails: with fewer entries, and with small integers.
 
-    Columns, then rows, are left out one by one, and entries are rounded to 0 to 3 digits or set to zero, as
-    long as the claim returns a false value that is not None. A design on which the claim raises an error is
-    not used. The search ends when no change makes the design smaller any more, or after `calls` calls of the
-    claim. The claim must check its own hypotheses, for example unit columns, because a part of a design may
-    violate these hypotheses.
+    Columns, then rows, are left out one by one. If n > d + 1, the R of [X y] = QR, which has the same inner
+    products, takes the place of [X y]. X and y are scaled and rounded to integers, or rounded to 0 to 3
+    digits, and single entries are set to zero, halved or lowered. Finally designs of few small integers are
+    tried. A design is taken if it is smaller, and the claim returns a false value that is not None. One on
+    which the claim raises an error is not taken. The search draws the same designs in each run. It ends when
+    no change makes the design smaller any more, or after `calls` calls of the claim. The claim must check its
+    own hypotheses, for example unit columns, because the smaller designs may violate these hypotheses.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
     >>> design = smaller(lambda X, y: np.abs(X).max() < 2, np.array([[1.0, 0.1], [0.3, 2.7]]), np.ones(2))
     >>> design.X, design.y
-    (array([[3.]]), array([0.]))
+    (array([[2.]]), array([0.]))
     """
     left = check_count(calls, "calls", 1)
     holds = _of_design(claim)
@@ -214,18 +216,31 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
     if not fails(best):
         raise ValueError("the claim does not fail on X, y. Pass a design on which it fails")
-    changed = True
-    while changed and left > 0:
-        changed = False
-        for candidates in (partial(_fewer, 1), partial(_fewer, 0), _rounder, _fewer_entries):
-            place = 0
-            while left > 0 and (candidate := candidates(best, place)) is not None:
-                if candidate.X.size and not _same(candidate, best) and fails(candidate):
-                    best = candidate
-                    changed = True
-                else:
-                    place += 1
+    for candidates in (_STEPS, (_small_integers,), _STEPS):
+        changed = True
+        while changed and left > 0:
+            changed = False
+            for step in candidates:
+                place = 0
+                while left > 0 and (candidate := step(best, place)) is not None:
+                    if _cost(candidate) < _cost(best) and fails(candidate):
+                        best = candidate
+                        changed = True
+                    else:
+                        place += 1
     return best
+
+
+def _cost(design: Design) -> tuple[int, int, float, float, int]:
+    """Return how far a design is from one that can be worked by hand; `smaller` makes this smaller.
+
+    The order is that of the number of entries, of the digits after the point, of the largest entry, of the
+    sum of all, and of the number of negative ones.
+    """
+    whole = np.column_stack([design.X, design.y])
+    digits = next((i for i in range(4) if np.array_equal(np.round(whole, i), whole)), 4)
+    size = np.abs(whole)
+    return whole.size, digits, float(size.max()), float(size.sum()), int((whole < 0).sum())
 
 
 def _fewer(axis: int, design: Design, place: int) -> Design | None:
@@ -240,6 +255,26 @@ def _fewer(axis: int, design: Design, place: int) -> Design | None:
     return Design(X, design.y if axis else np.delete(design.y, last - place))
 
 
+def _fewest_rows(design: Design, place: int) -> Design | None:
+    """Return the design with min(n, d + 1) rows and the same inner products, the R of [X y] = QR."""
+    n, d = design.X.shape
+    if place or n <= d + 1:
+        return None
+    return _split(np.linalg.qr(np.column_stack([design.X, design.y]), mode="r"))
+
+
+def _integers(design: Design, place: int) -> Design | None:
+    """Return the design with X and y rounded to integers, scaled to a largest entry of 1 to 20.
+
+    place : the number of the choice of the two sizes, from 0; None after the last one.
+    """
+    sizes = (1, 2, 3, 5, 9, 20)
+    if place >= len(sizes) ** 2:
+        return None
+    pair = zip((design.X, design.y), (sizes[place % 6], sizes[place // 6]), strict=True)
+    return Design(*(np.round(size * part / (np.abs(part).max() or 1.0)) + 0.0 for part, size in pair))
+
+
 def _rounder(design: Design, place: int) -> Design | None:
     """Return the design with X, y, or both rounded to 0 to 3 digits; None after the last of 12 choices.
 
@@ -252,18 +287,46 @@ def _rounder(design: Design, place: int) -> Design | None:
     return Design(X, design.y if which == 1 else np.round(design.y, digits) + 0.0)
 
 
-def _fewer_entries(design: Design, place: int) -> Design | None:
-    """Return the design with the nonzero entry number `place` of [X y] set to zero; None if there is none."""
+def _smaller_entries(design: Design, place: int) -> Design | None:
+    """Return the design with one nonzero entry of [X y] replaced by 0, its half, one less, or its opposite.
+
+    place : the number of the choice, from 0; None after the last entry.
+    """
     whole = np.column_stack([design.X, design.y])
     nonzero = np.argwhere(whole)
-    if place >= len(nonzero):
+    entry, which = divmod(place, 4)
+    if entry >= len(nonzero):
         return None
-    whole[tuple(nonzero[place])] = 0
+    at = tuple(nonzero[entry])
+    x = whole[at]
+    whole[at] = (0.0, np.trunc(x / 2), x - np.sign(x), -x)[which] + 0.0
+    return _split(whole)
+
+
+def _small_integers(design: Design, place: int) -> Design | None:
+    """Return a random design of at most 5 rows and 6 columns with entries in −2..2, the smallest ones first.
+
+    place : the number of the design, from 0; there are 30 of each size that has fewer entries.
+    """
+    n, d = design.X.shape
+    shapes = sorted(
+        ((rows, columns) for rows in range(1, min(n, 5) + 1) for columns in range(1, min(d, 6) + 1)),
+        key=lambda shape: (shape[0] * (shape[1] + 1), shape),
+    )
+    size, number = divmod(place, 30)
+    if size >= len(shapes) or shapes[size][0] * (shapes[size][1] + 1) >= design.X.size + len(design.y):
+        return None
+    rows, columns = shapes[size]
+    whole = np.random.default_rng([rows, columns, number]).integers(-2, 3, (rows, columns + 1))
+    return _split(whole.astype(np.float64))
+
+
+def _split(whole: FloatArray) -> Design:
+    """Return the design (X, y) of the matrix [X y]."""
     return Design(np.ascontiguousarray(whole[:, :-1]), whole[:, -1].copy())
 
 
-def _same(first: Design, second: Design) -> bool:
-    return np.array_equal(first.X, second.X) and np.array_equal(first.y, second.y)
+_STEPS = (partial(_fewer, 1), partial(_fewer, 0), _fewest_rows, _integers, _rounder, _smaller_entries)
 
 
 def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
