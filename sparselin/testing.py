@@ -1,4 +1,12 @@
-"""Hypothesis strategies for (X, y), and the rate at which a claim holds, for tests and for conjectures.
+"""Hypothesis strategies for (X, y), and trials on many designs, for tests, conjectures and experiments.
+
+- `experiment` runs a function on designs of ensembles, in all cores, and returns a table.
+- `rate` tries a claim on many designs, and finds the rate at which it holds and a counterexample.
+- `smaller` makes a counterexample smaller.
+- `integer_designs`, `tied_designs`, `designs_with_margin` and `ill_conditioned_designs` are strategies.
+
+The first call of a function compiles it, for longer than the deadline of Hypothesis. So set @settings(
+deadline=None), or call the function once before the test; otherwise Hypothesis raises FlakyFailure.
 
 Entries are integers or dyadic fractions with few bits, so X, y and Xᵀy are exact floats. Therefore a test can
 decide ties in rational arithmetic. A failing example shrinks to an example that can be worked by hand.
@@ -13,6 +21,7 @@ import numpy as np
 from sparselin.ensembles.claims import Rate as Rate
 from sparselin.ensembles.claims import rate as rate
 from sparselin.ensembles.claims import smaller as smaller
+from sparselin.ensembles.experiment import experiment as experiment
 from sparselin.validation import FloatArray, check_count, check_real
 from sparselin.validation.extras import installed_by, needs
 

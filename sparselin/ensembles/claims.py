@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparselin.ensembles.design import Design
-from sparselin.ensembles.registry import ENSEMBLES, Ensemble
+from sparselin.ensembles.registry import ENSEMBLES, Ensemble, from_file
 from sparselin.validation import FloatArray, check_count, check_real
 
 # A function of (X, y), or of a Design. It returns true, false, or None if its hypotheses are not met.
@@ -98,8 +98,9 @@ def rate(
     ----------
     claim : a function of (X, y), or of one argument, the `Design`, which has the true β and noise of y. It
         returns a truth value, or None for a design that does not meet the hypotheses and does not count.
-    ensemble : a name in `sl.ensembles.ENSEMBLES`, an `Ensemble`, or a function of a generator that returns a
-        `Design` or (X, y), such as lambda rng: sl.ensembles.gaussian(20, 40, rng, y="noise").
+    ensemble : a name in `sl.ensembles.ENSEMBLES`, FILE.py:NAME for a function in a file, an `Ensemble`, or a
+        function of a generator that returns a `Design` or (X, y), such as
+        lambda rng: sl.ensembles.gaussian(20, 40, rng, y="noise").
     N : the number of designs.
     seed : design i depends on the seed, but not on N.
     folder : the folder in which a counterexample is saved as .npz with X, y, index and, with `shrink`,
@@ -129,17 +130,13 @@ def rate(
     N = check_count(N, "N", 1)
     seed = check_count(seed, "seed", 0, np.inf)
     check_real(confidence, "confidence", lambda level: 0 < level < 1, "in (0, 1)")
-    name, draw = _source(ensemble, seed)
-    holds = _of_design(claim)
+    name, draw = source(ensemble, seed)
+    holds = of_design(claim)
     held = skipped = 0
     first: tuple[int, Design] | None = None
     for index in range(N):
         design = draw(index)
-        try:
-            answer = holds(design)
-        except Exception as error:
-            error.add_note(f"design {index} of {name}, seed {seed}")
-            raise
+        answer = value_on(holds, design, f"design {index} of {name}, seed {seed}")
         held += bool(answer)
         skipped += answer is None
         if answer is not None and not answer and first is None:
@@ -202,7 +199,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
     (array([[2.]]), array([0.]))
     """
     left = check_count(calls, "calls", 1)
-    holds = _of_design(claim)
+    holds = of_design(claim)
     best = Design(np.array(X, np.float64), np.array(y, np.float64))
 
     def fails(design: Design) -> bool:
@@ -329,15 +326,18 @@ def _split(whole: FloatArray) -> Design:
 _STEPS = (partial(_fewer, 1), partial(_fewer, 0), _fewest_rows, _integers, _rounder, _smaller_entries)
 
 
-def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
+def source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
     """Return the name of an ensemble, and the function that draws its design with a given index.
 
     ensemble : a name, an `Ensemble`, or a function of a generator.
     """
     if isinstance(ensemble, str):
-        if ensemble not in ENSEMBLES:
+        if ":" in ensemble:
+            ensemble = from_file(ensemble)
+        elif ensemble not in ENSEMBLES:
             raise ValueError(f"unknown ensemble {ensemble!r}; the ensembles are {', '.join(ENSEMBLES)}")
-        ensemble = ENSEMBLES[ensemble]
+        else:
+            ensemble = ENSEMBLES[ensemble]
     if isinstance(ensemble, Ensemble):
         return ensemble.name, lambda index: ensemble.design(index, seed)
     if not callable(ensemble):
@@ -350,7 +350,7 @@ def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
     return getattr(ensemble, "__name__", "draw"), draw
 
 
-def _of_design(claim: Claim) -> Callable[[Design], Any]:
+def of_design(claim: Claim, name: str = "claim") -> Callable[[Design], Any]:
     """Convert a claim, a function of (X, y) or of a `Design`, to a function of a `Design`."""
     try:
         needed = [
@@ -359,12 +359,21 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
             if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
     except (TypeError, ValueError):
-        raise TypeError(f"claim must be a function of (X, y), or of a Design; got {claim!r}") from None
+        raise TypeError(f"{name} must be a function of (X, y), or of a Design; got {claim!r}") from None
     if len(needed) not in (1, 2):
         raise TypeError(
-            f"claim must be a function of (X, y), or of a Design; it takes {len(needed)} arguments"
+            f"{name} must be a function of (X, y), or of a Design; it takes {len(needed)} arguments"
         )
     return claim if len(needed) == 1 else lambda design: claim(design.X, design.y)
+
+
+def value_on(function: Callable[[Design], Any], design: Design, words: str) -> Any:
+    """Return the value of a function on a design; an error of the function gets a note with these words."""
+    try:
+        return function(design)
+    except Exception as error:
+        error.add_note(words)
+        raise
 
 
 def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[float, float]:
