@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparselin.results import base
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, result
 from sparselin.results.display import Column, Table, number, plural, short
+
+if TYPE_CHECKING:
+    from sparselin.subsets.certificate import SubsetCertificate
 
 _VOID = (
     "the search was too short for a bound, or there is none because ‖y − Xβ‖² has no curvature (n ≤ d, or "
@@ -158,8 +161,8 @@ class BestSubset(SubsetResult):
         for rounding is 1e-9·‖y‖² in the best-first search, else 1e-6·‖y‖² (see `best_subset`). It may be
         optimal although a gap was asked for.
     nodes : the number of nodes of the search tree that were visited.
-    certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None. Only the
-        best-first search makes one (see `best_subset`).
+    certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None.
+    why_no_certificate : the reason why there is no certificate, and what to do; "" if there is one.
     by_size : the results for several k, in increasing order, if more than one k was asked for.
     saved : the state of a search that was stopped, for `resume_subset`; else None.
     """
@@ -170,7 +173,8 @@ class BestSubset(SubsetResult):
     lower_bound: float
     optimal: bool
     nodes: int
-    certificate: Any = dataclasses.field(compare=False)
+    certificate: SubsetCertificate | None = dataclasses.field(compare=False)
+    why_no_certificate: str = dataclasses.field(compare=False)
     by_size: tuple[BestSubset, ...]
     saved: Any = dataclasses.field(compare=False)
 
@@ -194,7 +198,8 @@ class BestSubset(SubsetResult):
         elif self.lower_bound == 0 < self.residual:
             proof += f"; {_VOID}"
         problem = [f"with {', '.join(self.restrictions)}"] * bool(self.restrictions)
-        return Table(columns, (*notes[:-1], *problem, proof, notes[-1]))
+        lacking = [f"no certificate: {self.why_no_certificate}"] * bool(self.why_no_certificate)
+        return Table(columns, (*notes[:-1], *problem, proof, *lacking, notes[-1]))
 
 
 @result

@@ -39,6 +39,7 @@ _MARGIN = 1e-10
 _LOST = 1e-9
 # A decrease of the value by less than this times ½‖y‖² is not an improvement.
 _SLACK = 1e-12
+_UNPROVED = "rounding leaves a lower bound of the search unproved, or it is 0: add a ridge, or ask for a gap"
 # The tree of a search with more vectors than this is not kept for a certificate.
 _VECTORS = 50_000
 # The number of groups that are tried in the place of another one to improve the first sets.
@@ -459,22 +460,27 @@ class BestFirst:
         support = np.append(first, np.setdiff1d(np.append(used, np.flatnonzero(needed)), first))
         return order_by_quotients(self.problem, support, len(first))
 
-    def certificate(self) -> SubsetCertificate | None:
-        """Return a certificate of the search so far, or None if no vector proves some lower bound."""
+    def certificate(self) -> SubsetCertificate | str:
+        """Return a certificate of the search so far, or the reason why there is none."""
         origin = self.problem.origin or self.problem
         rounded = origin.design.scale is not None or origin.exact_columns([]) is None
-        if self.record is None or not self.scaled.strict or rounded:
-            return None
+        if rounded:
+            return "the columns of the search are not those of X: pass X and y, without standardize=True"
+        if not self.scaled.strict:
+            return "the columns are too close to dependent for its arithmetic: add a ridge, or drop some"
+        if self.record is None:
+            zero = self.problem.y_norm == 0
+            return "y is 0, so no set is better" if zero else "the tree was too large to keep: ask for a gap"
         scaled, given = self.scaled, self.given
         nodes = {node.number: node.vector for node in self.open}
         parts = self.record.parts(nodes, given.group, scaled.units.lift)
         if ("bound", -1) in parts["tree"]:
-            return None
+            return _UNPROVED
         value = self.best.value + self.room
         least = min(self.covered, self.second, self.open[0].bound if self.open else math.inf)
         *sides, stable, _ = scaled.at_bounds(self.best)
         if least <= 0 or not stable:
-            return None
+            return _UNPROVED
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
         grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
         return SubsetCertificate(

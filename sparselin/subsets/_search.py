@@ -96,8 +96,8 @@ class AnySearch(Protocol):
     def result(self, status: Status) -> SearchResult:
         """Return the best set so far, with its coefficients, and the final status."""
 
-    def certificate(self) -> SubsetCertificate | None:
-        """Return a certificate of the lower bound, or None if the search has no vectors that prove it."""
+    def certificate(self) -> SubsetCertificate | str:
+        """Return a certificate of the lower bound, or the reason why there is none."""
 
 
 def run(search: AnySearch, watch: Watch, is_full: Callable[[], bool] = lambda: False) -> Status:

@@ -123,7 +123,8 @@ def best_subset(
     Returns
     -------
     BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a value
-    below `lower_bound`. `certificate` proves this bound in exact arithmetic. `candidates` are the sets with
+    below `lower_bound`. `certificate` proves this bound in exact arithmetic, or `why_no_certificate` says why
+    there is none, and what to do. `candidates` are the sets with
     which the search starts, and `moves` counts the improvements during the search. For y = 0, R² is 0. A
     search that a limit, the callback or Ctrl-C stopped goes on by `resume_subset`.
 
@@ -322,6 +323,7 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
     scale = problem.y_norm**2
     relative = found.squares / scale if scale else np.ones(len(found.squares))
     coef, intercept = restore(problem, found.support, found.coef)
+    certificate = search.certificate()
     return BestSubset(
         support=found.support,
         coef=coef.astype(given.dtype),
@@ -341,7 +343,8 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
         lower_bound=min(found.value, max(found.lower, floor)),
         optimal=found.optimal,
         nodes=found.nodes,
-        certificate=search.certificate(),
+        certificate=None if isinstance(certificate, str) else certificate,
+        why_no_certificate=certificate if isinstance(certificate, str) else "",
         by_size=(),
         saved=saved if status in (Status.MAX_ITER, Status.STOPPED) else None,
     )

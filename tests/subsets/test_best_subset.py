@@ -423,3 +423,22 @@ def test_a_rank_that_rounding_leaves_open_is_beyond_precision(rng):
     assert best.lower_bound == 0
     X[:, 2] = -4 * X[:, 0]
     assert best_subset(X, y, 3).status is sl.Status.RANK_EXHAUSTED
+
+
+# Certificates that are lacking
+
+
+def test_a_result_says_why_it_has_no_certificate_and_what_to_do():
+    X, y = sl.ensembles.gaussian(60, 12, 0)
+    plain = sl.best_subset(X, y, 3)
+    assert plain.certificate is None
+    assert "pass box=np.inf" in plain.why_no_certificate
+    assert f"no certificate: {plain.why_no_certificate}" in str(plain)
+    boxed = sl.best_subset(X, y, 3, box=np.inf)
+    assert boxed.certificate.verify(X, y)
+    assert boxed.why_no_certificate == ""
+    assert "no certificate" not in str(boxed)
+    gram = sl.best_subset(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, 3, box=np.inf)
+    assert gram.certificate is None
+    assert "not those of X: pass X and y" in gram.why_no_certificate
+    assert "y is 0" in sl.best_subset(X, 0 * y, 3, box=np.inf).why_no_certificate
