@@ -257,7 +257,7 @@ def _fewest_rows(design: Design, place: int) -> Design | None:
     n, d = design.X.shape
     if place or n <= d + 1:
         return None
-    return _split(np.linalg.qr(np.column_stack([design.X, design.y]), mode="r"))
+    return _split(np.asarray(np.linalg.qr(np.column_stack([design.X, design.y]), mode="r")))
 
 
 def _integers(design: Design, place: int) -> Design | None:

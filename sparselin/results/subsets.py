@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,13 +11,24 @@ from sparselin.results import base
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, result
 from sparselin.results.display import Column, Table, number, plural, short
 
-if TYPE_CHECKING:
-    from sparselin.subsets.certificate import SubsetCertificate
-
 _VOID = (
     "the search was too short for a bound, or there is none because ‖y − Xβ‖² has no curvature (n ≤ d, or "
     "dependent columns): then a ridge, a box, a smaller k or fewer columns would help"
 )
+
+
+class BoundProof(Protocol):
+    """The type of a `SubsetCertificate`: it proves in exact arithmetic that no subset is much better."""
+
+    @property
+    def gap(self) -> float:
+        """The relative gap that it proves."""
+
+    def verify(self, X: Any, y: Any) -> Any:
+        """Check it on (X, y) in exact arithmetic."""
+
+    def to_json(self) -> str:
+        """Return it as text."""
 
 
 @result
@@ -173,7 +184,7 @@ class BestSubset(SubsetResult):
     lower_bound: float
     optimal: bool
     nodes: int
-    certificate: SubsetCertificate | None = dataclasses.field(compare=False)
+    certificate: BoundProof | None = dataclasses.field(compare=False)
     why_no_certificate: str = dataclasses.field(compare=False)
     by_size: tuple[BestSubset, ...]
     saved: Any = dataclasses.field(compare=False)

@@ -189,7 +189,7 @@ def ensembles_option(known: Sequence[str]) -> Callable[[Any], Any]:
 Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
 
-class _ShapeType(click.ParamType):
+class _ShapeType(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
     """The type of --shape: 30x50, or ranges such as 20-40x50-100."""
 
     name = "shape"
@@ -199,8 +199,8 @@ class _ShapeType(click.ParamType):
         if found is None:
             words = f"must be rows x columns, such as 30x50, or ranges such as 20-40x50-100; got {value!r}"
             self.fail(words, param, ctx)
-        n, most_n, d, most_d = (int(part) if part else None for part in found.groups())
-        shape = ((n, most_n or n), (d, most_d or d))
+        n, most_n, d, most_d = found.groups()
+        shape = ((int(n), int(most_n or n)), (int(d), int(most_d or d)))
         if not all(1 <= low <= high for low, high in shape):
             self.fail(f"each range must begin at 1 or more, and not end before; got {value!r}", param, ctx)
         return shape
