@@ -143,6 +143,13 @@ def gram(X, y, levels):
     yield Change(now=(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, levels), eps=EPS, power=4)
 
 
+def noise(X, y, levels):
+    """Noise in the last bit of each entry moves results by its size."""
+    rng = np.random.default_rng(7)
+    X_noise, y_noise = (1 + EPS * rng.integers(-1, 2, data.shape) for data in (X, y))
+    yield Change(now=(X * X_noise, y * y_noise, levels), eps=EPS)
+
+
 def runs(X, y, levels):
     """Runs are equal in every bit."""
     yield Change(now=(X, y, levels))
@@ -160,5 +167,6 @@ INVARIANCES = {
     "read-only": read_only,
     "Problem": problem,
     "Gram": gram,
+    "noise": noise,
     "runs": runs,
 }

@@ -122,7 +122,10 @@ OF_LASSO = {"method": "lasso", "pairs": 3}
 OF_ROOTS, OF_ENTROPY = {"regularizer": ROOTS, "nu": NU}, {"regularizer": ENTROPY, "nu": 0.1}
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
-NO_WEIGHTS = {"weights": "has no sample_weight"}
+OF_FRACTIONS = {
+    "weights": "has no sample_weight",
+    "noise": "its fractions are of the entries as they are",
+}
 OF_ROWS = {"rotation": "rows are drawn", "weights": "a row of weight w is one row"}
 OF_LOSSES = CORRELATIONS | {
     "rotation": "each row has its loss",
@@ -179,9 +182,11 @@ ROWS = [
     Method("local_search", arguments=(), options=OF_ROOTS, lacks=SPECTRUM),
     Method("greedy_local_search", arguments=(3,), options=OF_ROOTS, lacks=SPECTRUM),
     Method("choose_nu", arguments=(3, ROOTS), lacks=SPECTRUM),
-    Method("certify", function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
-    Method("certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
-    Method("certify", "ols", (4, "ols"), function=certify, lacks=NO_WEIGHTS),
+    Method("certify", function=certify, lacks=CORRELATIONS | OF_FRACTIONS),
+    Method(
+        "certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | OF_FRACTIONS
+    ),
+    Method("certify", "ols", (4, "ols"), function=certify, lacks=OF_FRACTIONS),
     Method("leave_one_out", function=leave_one_out, lacks=OF_EACH_ROW),
     Method("inference", function=inference, lacks=OF_NOISE | TIES),
     Method("explain", function=explain, lacks=CORRELATIONS),

@@ -7,7 +7,7 @@ import dataclasses
 import enum
 import operator
 from collections.abc import Iterable
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,14 @@ from sparselin.validation import (
 )
 
 _T = TypeVar("_T")
+
+# What other packages call an attribute, and what to call here.
+_CALLS = {
+    "plot": "sparselin.plots.show(result) draws it",
+    "summary": "print(result) shows its table, and result.to_frame() returns it",
+}
+_FITTED = dict.fromkeys(("fitted", "fittedvalues", "fitted_values"), "result.predict(X) returns them")
+_FITTED |= dict.fromkeys(("resid", "residuals"), "they are y - result.predict(X)")
 
 
 class Status(enum.Enum):
@@ -135,6 +143,19 @@ class Result(abc.ABC):
         ValueError for another library.
         """
         return as_frame(self._table(), library)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, which says what to call if other packages have an attribute `name`."""
+            known = _CALLS | _FITTED if hasattr(type(self), "predict") else _CALLS
+            own = name.rstrip("_")
+            if name not in known and (
+                own == name or not own or own.startswith("_") or not hasattr(self, own)
+            ):
+                return object.__getattribute__(self, name)  # the usual error, also one inside a property
+            words = known.get(name, f"it is called {own} here")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}; {words}")
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -7,7 +7,7 @@ import difflib
 import math
 import operator
 import sys
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -216,7 +216,11 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
-    hint = f". Pass np.asarray({name}, float)" if array.dtype.kind in "OUST" and _are_floats(array) else ""
+    hint = ""
+    if array.dtype.kind in "OUST" and _are_floats(array):
+        hint = f". Pass np.asarray({name}, float)"
+    elif array.dtype.names or (array.ndim == 0 and isinstance(array[()], Mapping)):
+        hint = f". Pass pandas.{'Series' if name == 'y' else 'DataFrame'}({name})"
     raise TypeError(
         f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype "
         f"{array.dtype}{hint}"
@@ -239,13 +243,24 @@ def check_finite(entries: Any, name: str, names: Names = None) -> None:
             more = " and others" if np.count_nonzero(bad) > 5 else ""
             raise ValueError(
                 f"{name} must be finite; NaN or infinite entries are in column {found}{more}, the first "
-                f"in row {where[0]}. Impute them, for example by X.fillna(X.median()) in pandas or "
-                'X.fill_null(strategy="mean") in polars, or drop their rows.'
+                f"in row {where[0]}. {_cure(entries, names)}Impute them, for example by X.fillna(X.median()) "
+                'in pandas or X.fill_null(strategy="mean") in polars, or drop their rows.'
             )
         raise ValueError(
             f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
             f"the first at {where}. Drop or impute these entries."
         )
+
+
+def _cure(entries: FloatArray, names: Sequence[str]) -> str:
+    """Return what must be done to entries of a frame before an imputation can work, for a message."""
+    words = ""
+    if np.isinf(entries).any():
+        words = "Turn infinite entries into missing ones by X.replace([np.inf, -np.inf], np.nan). "
+    empty = np.flatnonzero(~np.isfinite(entries).any(axis=0))
+    if len(empty):
+        words += f"Leave out {some_names([names[j] for j in empty])}, without a finite entry. "
+    return words
 
 
 def check_indices(
@@ -399,7 +414,8 @@ def check_choice(value: Any, name: str, known: Iterable[str]) -> None:
     """Raise ValueError unless the value is one of the strings `known`."""
     names = tuple(known)
     if not isinstance(value, str) or value not in names:
-        raise ValueError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+        case = ", and case matters" if isinstance(value, str) and value.lower() in names else ""
+        raise ValueError(f"{name} must be one of {', '.join(names)}; got {value!r}{case}")
 
 
 def check_generator(rng: Rng) -> np.random.Generator:

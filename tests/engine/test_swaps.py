@@ -205,7 +205,8 @@ def test_nearly_dependent_columns(rule):
 def test_what_it_refuses():
     X, y = unit()
     for wrong, words in (
-        ({"rule": "best"}, "rule must be one of exact, ompr; got 'best'"),
+        ({"rule": "best"}, "rule must be one of exact, ompr; got 'best'$"),
+        ({"rule": "OMPR"}, "rule must be one of exact, ompr; got 'OMPR', and case matters"),
         ({"start": [0, 1, 2], "forced": [3]}, "start and forced features count in k: got 4 and k=3"),
     ):
         refuses(words, sl.swaps, X, y, 3, **wrong)

@@ -111,6 +111,18 @@ def test_what_is_read_and_what_a_remedy_makes_is_the_same_frame():
         assert str(sl.omp(remedy(data), Y, 3)) == expected, kind
 
 
+def test_the_remedy_of_infinite_entries_and_of_empty_columns_works():
+    """`fillna` alone leaves both as they are."""
+    spoiled = with_b(np.where(X[:, 1] > 4, -np.inf, X[:, 1])).assign(g=np.nan, h=np.inf)
+    words = r"Turn infinite .* X\.replace\(\[np\.inf, -np\.inf\], np\.nan\)\. Leave out 'g', 'h', without"
+    with pytest.raises(ValueError, match=words):
+        sl.omp(spoiled, Y, 3)
+    cured = spoiled.replace([np.inf, -np.inf], np.nan).drop(columns=["g", "h"])
+    assert len(sl.omp(cured.fillna(cured.median()), Y, 3)) == 3
+    with pytest.raises(ValueError, match=r"the first in row 3\. Impute them"):
+        sl.omp(with_gap("Int64"), Y, 3)
+
+
 @pytest.mark.parametrize("name", FITTED)
 def test_estimators_read_a_frame_or_refuse_it_with_a_remedy_that_works(name):
     expected = made(name).fit(PLAIN, Y).predict(PLAIN)

@@ -77,6 +77,8 @@ BAD_DATA = [
     (np.float32(X) * np.float32(2.0**66), Y, ValueError, "over- or underflows"),
     (scipy.sparse.csr_matrix(with_entry(np.nan)), Y, ValueError, r"X must be finite; entry \(1, 2\)"),
     (np.ma.masked_greater(X, 50), Y, ValueError, "X must have no masked entries"),
+    ({"a": X[:, 0], "b": X[:, 1]}, Y, TypeError, r"got dtype object\. Pass pandas\.DataFrame\(X\)"),
+    (X.view([("a", float), ("b", float), ("c", float)])[:, 0], Y, TypeError, r"Pass pandas\.DataFrame\(X\)"),
 ]
 
 

@@ -56,6 +56,24 @@ def test_repr_is_one_short_line(found):
         assert found.status.name in line
 
 
+def test_attributes_that_other_packages_have_say_what_to_call(found):
+    known = {"plot": r"plots\.show", "summary": r"to_frame\(\)"}
+    if hasattr(type(found), "predict"):
+        known |= {"resid": r"y - result\.predict", "fittedvalues": r"result\.predict"}
+    if hasattr(found, "coef"):
+        known["coef_"] = "it is called coef here"
+    for name, words in known.items():
+        message = f"{type(found).__name__} has no attribute {name}; .*{words}"
+        refuses(message, getattr, found, name, error=AttributeError)
+    for name in ("nobs_", "_", "_coef_", "__array__"):
+        refuses(f"object has no attribute '{name}'", getattr, found, name, error=AttributeError)
+
+
+def test_an_error_inside_a_property_keeps_its_words(monkeypatch):
+    monkeypatch.setattr(sl.results.SelectionPath, "spoiled", property(lambda self: np.no_such), raising=False)
+    refuses("no_such", getattr, sl.omp(X, Y, 1), "spoiled", error=AttributeError)
+
+
 def test_print_is_a_table(found):
     """Title, headings, rows; of more than 24 rows the first and the last twelve, save where it says so."""
     if isinstance(found, sl.results.Explanation):
