@@ -25,7 +25,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
-from sparselin.validation import Columns, check_count, check_level
+from sparselin.validation import Columns, check_count, check_generator, check_level
 
 FORMS = {
     "linear": kernels.LINEAR,
@@ -115,7 +115,7 @@ def hadamard_descent(
     qr = ThinQR(problem, S)
     reduced = eliminate(problem, qr, S, only_range=lam == 0)
     share = lam / penalty_unit(reduced, "linear")
-    training = train(reduced, share, "linear", np.random.default_rng(rng), tol=tol, max_iter=max_iter)
+    training = train(reduced, share, "linear", check_generator(rng), tol=tol, max_iter=max_iter)
     return _result(problem, qr, S, reduced, training, lam)
 
 

@@ -19,7 +19,7 @@ from sparselin.lasso.sequential import homotopy_at
 from sparselin.linalg.ties import relative_margin
 from sparselin.problem import DataOptions, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
-from sparselin.validation import Columns, check_choice, check_count, check_level
+from sparselin.validation import Columns, check_choice, check_count, check_generator, check_level
 
 # The relative accuracies of a training. If a feature outside A(S) has the largest weight, training is
 # repeated with the next accuracy. The last one is 4500 eps; at a smaller one rounding of the gap decides.
@@ -127,7 +127,7 @@ def sequential_attention(
     fixed = None if lam is None else check_level(lam, "lam")
     max_iter = check_count(max_iter, "max_iter", 1)
     size = _SIZE if lam is None else None
-    generator = np.random.default_rng(rng)
+    generator = check_generator(rng)
 
     def pick_by_weight(selection: Selection) -> Pick | Status:
         problem = selection.problem

@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from sparselin.ensembles.design import Design, Response, respond
 from sparselin.problem.argument_names import take_options
-from sparselin.validation import FloatArray, Rng, check_count, check_real
+from sparselin.validation import FloatArray, Rng, check_count, check_generator, check_real
 
 
 class _Family(Protocol):
@@ -41,7 +41,7 @@ def _family(
             snr: float | None = None,
             **parameters: Any,
         ) -> Design:
-            generator = np.random.default_rng(rng)
+            generator = check_generator(rng)
             X = draw(check_count(n, "n", 1), check_count(d, "d", 1), generator, **parameters)
             return respond(X, generator, y, k, snr, {} if own is None else {rule: own(X)})
 
@@ -178,7 +178,7 @@ def duplicated(
     """
     n = check_count(n, "n", 1)
     d = check_count(d, "d", 1)
-    rng = np.random.default_rng(rng)
+    rng = check_generator(rng)
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
     # β is nonzero only on originals, not on copies; but if y is a function of X, it must see all columns
@@ -333,7 +333,7 @@ def _load(name: str) -> tuple[Any, Any]:
 
 def _real_data(name: str, rng: Rng, y: Response, k: int | None, snr: float | None) -> Design:
     X, measured = _load(name)
-    generator = np.random.default_rng(rng)
+    generator = check_generator(rng)
     if rng is not None:
         n = len(X)
         rows = generator.choice(n, min(n // 2, 450), replace=False)

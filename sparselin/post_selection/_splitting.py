@@ -34,7 +34,7 @@ from sparselin.post_selection._noise import Noise, noise_of
 from sparselin.post_selection._traces import Trace, check_lam, choose, trace_of
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Inference, LassoPath, SelectionPath
-from sparselin.validation import Rng, check_count, check_real
+from sparselin.validation import Rng, check_count, check_generator, check_real
 
 Path: TypeAlias = SelectionPath | LassoPath
 Steps: TypeAlias = int | str | None  # the number of steps of a path, by default all; or "bic" or "ebic"
@@ -136,7 +136,7 @@ def split(
     lam : λ for a selection on some of the rows, a function of them.
     sigma : as for `inference`. An estimate is that of the half that infers, so the tests stay exact.
     """
-    generator = np.random.default_rng(rng).spawn(1)[0]
+    generator = check_generator(rng).spawn(1)[0]
     splits = check_count(splits, "splits", 1)
     half = len(rows) // 2
     if half == 0:
@@ -202,7 +202,7 @@ def randomize(
     gamma = check_real(gamma, "gamma", lambda value: value > 0, "positive")
     omega = np.zeros(problem.n)
     # a child stream, because data that were simulated with the same seed would depend on the noise
-    omega[rows] = noise.sigma * np.random.default_rng(rng).spawn(1)[0].standard_normal(len(rows))
+    omega[rows] = noise.sigma * check_generator(rng).spawn(1)[0].standard_normal(len(rows))
     A = select(problem.with_response(problem.y + gamma * omega), path, k, lam)
     other = problem.with_response(problem.y - omega / gamma)
     wider = noise._replace(sigma=math.hypot(1, 1 / gamma) * noise.sigma)

@@ -15,7 +15,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.results import FloatArray, Knockoffs
-from sparselin.validation import Rng, check_real
+from sparselin.validation import Rng, check_generator, check_real
 
 _ABSENT = 1e-4  # below this p-value of the mean, an intercept counts as forgotten
 # The largest multiple of λ_min(Σ) that s may be. With s = 2λ_min, the largest for which X̃ exists, [X X̃] has
@@ -140,7 +140,7 @@ def augment(problem: Problem, rng: Rng) -> tuple[FloatArray, FloatArray]:
     U, values, Vt = np.linalg.svd(R)
     s = min(1.0, _SHARE * float(values[-1]) ** 2)
     # a child stream, because X may have been simulated with the same seed
-    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal((problem.n, len(R)))
+    drawn = check_generator(rng).spawn(1)[0].standard_normal((problem.n, len(R)))
     other = np.linalg.qr(np.column_stack([qr.Qt.T, drawn]))[0][:, qr.size :]
     copies = Q @ (U * (values - s / values)) + other * np.sqrt(np.maximum(0, 2 * s - (s / values) ** 2))
     return np.column_stack([Q @ R, copies @ Vt]), problem.y - mean @ (mean.T @ problem.y)

@@ -17,7 +17,7 @@ from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.labels import check_groups
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
-from sparselin.validation import Columns, Names, Rng, check_choice, check_count
+from sparselin.validation import Columns, Names, Rng, check_choice, check_count, check_generator
 from sparselin.validation.progress import ProgressLog
 
 Method = Literal["omp", "ols", "lasso"]
@@ -154,7 +154,7 @@ def stability_selection(
     if problem.n < 2:
         raise ValueError("X must have at least two rows with a positive weight, one for each half; got one")
     m = problem.n // 2
-    random = np.random.default_rng(rng)
+    random = check_generator(rng)
     paths: list[IndexArray] = []
     undecided = 0
 

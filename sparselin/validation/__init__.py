@@ -195,6 +195,8 @@ def _series(data: Any, name: str, todo: str) -> Any:
         only = "If they are amounts, pass" if coded else "Pass"
         hint = f"{only} {name}.{change}(float){', or encode the categories' if coded else ''}"
         raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {hint}")
+    if array.dtype.kind == "c":
+        todo = f"For a method that takes complex data, pass {name.split('[')[0]}.to_numpy()"
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {todo}")
     return array
@@ -259,7 +261,7 @@ def _cure(entries: FloatArray, names: Sequence[str]) -> str:
         words = "Turn infinite entries into missing ones by X.replace([np.inf, -np.inf], np.nan). "
     empty = np.flatnonzero(~np.isfinite(entries).any(axis=0))
     if len(empty):
-        words += f"Leave out {some_names([names[j] for j in empty])}, without a finite entry. "
+        words += f"Leave out {some_names([names[int(j)] for j in empty])}, without a finite entry. "
     return words
 
 

@@ -15,7 +15,7 @@ from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.problem import as_problem, takes_problem
 from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath, TheoremCheck
-from sparselin.validation import Rng, check_count
+from sparselin.validation import Rng, check_count, check_generator
 from sparselin.validation.progress import ProgressLog
 from sparselin.verification import checks
 from sparselin.verification.checks import Methods
@@ -90,7 +90,7 @@ def verify_design(
     The path, the comparison of the supports, and the record of each step.
     """
     methods = methods or Methods()
-    rng = np.random.default_rng(seed)
+    rng = check_generator(seed)
     space = orthonormal_basis(X)
     path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
     records = []

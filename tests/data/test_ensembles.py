@@ -264,6 +264,7 @@ def test_sizes_below_one_are_refused(name):
     refuses(r"n must be at least 1; got 0", make, 0, 5)
     refuses(r"d must be at least 1; got -2", make, 5, -2)
     refuses(r"n must be an integer; got 2.5", make, 2.5, 5, error=TypeError)
+    refuses(r"rng must be a seed, .*; got 'a'", make, 5, 5, rng="a", error=TypeError)
 
 
 OUT_OF_RANGE = [

@@ -14,6 +14,7 @@ from seeds import SEEDS
 import sparselin as sl
 from sparselin import Status
 
+pandas = pytest.importorskip("pandas")
 METHODS = pytest.mark.parametrize("method", [sl.omp, sl.ols])
 
 
@@ -325,6 +326,7 @@ BAD_INPUT = [
     (lambda: sl.omp(X, Y, 1, standardize=True), ValueError, "are for real data"),
     (lambda: sl.omp(X, None, 1), TypeError, "y is missing"),
     (lambda: sl.batch_omp(X, Y, 1), ValueError, "Y must be a matrix"),
+    (lambda: sl.omp(pandas.DataFrame(X), Y, 1), TypeError, r"complex data, pass X\.to_numpy\(\)"),
     (lambda: sl.batch_omp(X, X.T, 1), ValueError, "Y must have 4 rows"),
     (lambda: sl.Problem(X, Y), TypeError, "Only omp, ols and batch_omp take complex data"),
 ]

@@ -106,6 +106,16 @@ def test_bad_data(name, design, response, error, words):
     refuses(words.replace("y must", "[yv] must"), call, name, design, response, error=error)
 
 
+RANDOM = [name for name in PUBLIC | {"knockoffs"} if "rng" in parameters(name) and name != "inference"]
+
+
+@pytest.mark.parametrize("name", sorted(RANDOM))
+@pytest.mark.parametrize("seed", ["a", -1, 1.5])
+def test_bad_seed(name, seed, rng):
+    data, response = rng.normal(size=(12, 3)), rng.normal(size=12)
+    refuses("rng must be a seed, an integer ≥ 0.*got", call, name, data, response, rng=seed, error=TypeError)
+
+
 K = [
     (0, ValueError, r"{} must be (in 1\.\.3|at least 1); got 0"),
     (-1, ValueError, "{} must be"),
