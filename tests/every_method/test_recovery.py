@@ -60,7 +60,7 @@ def test_the_true_model_is_found_to_its_standard_errors(name, n):
 
 @pytest.mark.parametrize("name", ["omp", "ols", "sequential_lasso", "sequential_attention", "best_subset"])
 def test_a_perfect_fit_ends_the_selection(name, rng):
-    """Of noiseless y no further feature is looked for, and the coefficients are those of the truth."""
+    """Noiseless y are fitted by the true features alone, with the true coefficients."""
     X = rng.normal(size=(60, 10))
     noisy = METHODS[name](X, X[:, S] @ BETA + rng.normal(size=60), 6)
     assert len(noisy.support) == 6
