@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparselin._kernels.notice import public_function
+from sparselin._kernels.notice import caller
 from sparselin.linalg.ties import Scores, candidates, relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation.progress import ProgressLog
@@ -131,7 +131,7 @@ def walk(state: GreedyState[P], k: int, floor: float, callback: Callable[[Any], 
     If a `callback` is given, it is called with the path after each pick; if it returns True, the loop stops.
     """
     trail = state.trail
-    progress = ProgressLog(public_function, "picks", k)
+    progress = ProgressLog(caller, "picks", k)
     while trail.norms[-1] > floor:
         m = len(trail.picks)
         progress.report(m)
