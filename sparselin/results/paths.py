@@ -9,7 +9,7 @@ import numpy as np
 
 from sparselin.results import base
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status, combine, result
-from sparselin.results.display import Column, Table, list_names, number
+from sparselin.results.display import Column, Table, list_names, number, plural
 
 
 @result
@@ -415,7 +415,7 @@ class GroupPath(base.WithSquares):
 
     def _headline(self) -> str:
         loss, share = ("", "R²") if self.loss == "squared" else (f"{self.loss}, ", "D²")
-        columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
+        columns = f"{plural(len(self), 'group')}, {len(self.support)} of {self.n_features} features"
         return f"{loss}{columns}, {share} {self.r2:z.3f}, {self.status.name}"
 
     def _table(self) -> Table:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.results.display import plural
-from sparselin.studies.common.tables import BadTable, columns_of, is_number, short
+from sparselin.studies.common.tables import BadTable, columns_of, is_number, short, some
 from sparselin.studies.select import identifiers
 
 # A text is a category if each of its values fills _REPEATS cells on average. A column is used if at least the
 # share _FILLED of its cells is filled.
 _REPEATS, _FILLED = 4, 0.5
+_FEW_VALUES, _CELLS = 6, 10  # see `_has_few_values`
 _LONG = 40  # a text of this length is neither a date nor a number
 _NUMBERS = "iuf"  # the kinds of dtypes
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -36,6 +37,7 @@ class TableColumns(NamedTuple):
     left_out : the name of each other column, with the reason why it is not used.
     distinct : the columns among `numbers` that hold whole numbers, all distinct, without being identifiers.
     codes : the columns among `numbers` that hold whole numbers, some equal, with the name of a code.
+    few : the other columns among `numbers` that hold few distinct whole numbers, as codes do.
     """
 
     numbers: tuple[str, ...]
@@ -45,6 +47,7 @@ class TableColumns(NamedTuple):
     left_out: dict[str, str]
     distinct: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    few: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +70,7 @@ class TableColumns(NamedTuple):
 class ColumnUse(NamedTuple):
     """The use of each column, as `assign` decides it: numbers, categories, and the others with a reason.
 
-    distinct, codes : as in `TableColumns`.
+    distinct, codes, few : as in `TableColumns`.
     """
 
     numbers: list[str]
@@ -75,6 +78,7 @@ class ColumnUse(NamedTuple):
     left_out: dict[str, str]
     distinct: tuple[str, ...]
     codes: tuple[str, ...]
+    few: tuple[str, ...]
 
     def without(self, names: Collection[str], reason: str) -> "ColumnUse":
         """Return the use of the columns if these categories are left out for a reason."""
@@ -143,17 +147,25 @@ def assign(
             elif not values:
                 left_out.setdefault(name, "empty")
     used = [name for name in frame if name not in left_out]
+    plain = [name for name in used if name not in {*distinct, *chosen, *given}]
+    codes = [name for name in plain if _is_code(frame[name])]
     return ColumnUse(
         numbers=[name for name in used if name not in chosen],
         categories=[name for name in used if name in chosen],
         left_out={name: left_out[name] for name in frame if name in left_out},
         distinct=tuple(name for name in used if name in distinct and name not in given),
-        codes=tuple(
-            name
-            for name in used
-            if name not in distinct and name not in chosen and name not in given and _is_code(frame[name])
-        ),
+        codes=tuple(codes),
+        few=tuple(name for name in plain if name not in codes and _has_few_values(frame[name])),
     )
+
+
+def _has_few_values(column: Any) -> bool:
+    """Return whether a column holds 3 to _FEW_VALUES whole numbers, each in _CELLS cells on average."""
+    values = column.dropna()
+    if column.dtype.kind not in _NUMBERS or not (values % 1 == 0).all():
+        return False
+    count = values.nunique()
+    return bool(3 <= count <= _FEW_VALUES and _CELLS * count <= len(values))
 
 
 def _is_code(column: Any) -> bool:
@@ -184,8 +196,10 @@ def fill_blanks(frame: Any, categories: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def describe(frame: Any, use: ColumnUse) -> TableColumns:
+def describe(frame: Any, use: ColumnUse, chosen: dict[str, str] | None = None) -> TableColumns:
     """Return the use of the columns of a frame, with the values of its categories.
+
+    chosen : the texts of the values to compare with; for other categories it is the most frequent value.
 
     Every category must have two values or more. Raises BadTable if two columns of X have one name.
     """
@@ -193,10 +207,11 @@ def describe(frame: Any, use: ColumnUse) -> TableColumns:
         numbers=tuple(use.numbers),
         categories=tuple(use.categories),
         levels=tuple(levels_of(frame[name]) for name in use.categories),
-        references=tuple(frame[name].mode()[0] for name in use.categories),
+        references=tuple(_reference(frame[name], (chosen or {}).get(name)) for name in use.categories),
         left_out=use.left_out,
         distinct=use.distinct,
         codes=use.codes,
+        few=use.few,
     )
     counts = Counter(in_X for name in columns.names for in_X in columns.names_in_X(name))
     if twice := [name for name, count in counts.items() if count > 1]:
@@ -205,6 +220,17 @@ def describe(frame: Any, use: ColumnUse) -> TableColumns:
             "column, or leave it out with --drop"
         )
     return columns
+
+
+def _reference(column: Any, text: str | None) -> Any:
+    """Return the value of a category that is compared with the others: the one of this text, or the mode."""
+    if text is None:
+        return column.mode()[0]
+    found = [level for level in levels_of(column) if text in (str(level), _as_text(level))]
+    if not found:
+        known = some([_as_text(level) for level in levels_of(column)])
+        raise BadTable(f"--reference {column.name}={text}: {column.name!r} has no such value; it has {known}")
+    return found[0]
 
 
 def levels_of(column: Any) -> tuple[Any, ...]:

@@ -61,6 +61,13 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     help="The loss; logistic and poisson need --method omp.  [default: logistic if the target has two "
     "values, else squared]",
 )
+@click.option(
+    "--reference",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The value of a category with which its other values are compared; may be repeated.  "
+    "[default: the most frequent value]",
+)
 @click.option("--weights", metavar="NAME", help="The column that holds the weight (≥ 0) of each row.")
 @click.option("--group", metavar="NAME", help="The column of groups that stay in one fold.")
 @reading_options
@@ -78,8 +85,8 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     "--missing",
     type=click.Choice(MISSING),
     default="auto",
-    help="Fill gaps within each fold, drop the rows that have one, or refuse the table. auto: drop the rows "
-    "if they are fewer than 5 %, else fill.",
+    help="Fill gaps within each fold (indicator: and add a column that is 1 where a number was missing), "
+    "drop the rows that have one, or refuse the table. auto: drop the rows if they are fewer than 5 %, else fill.",
 )
 @click.option(
     "--folds",
@@ -138,6 +145,7 @@ def select(
     numbers: tuple[str, ...],
     categories: tuple[str, ...],
     loss: str | None,
+    reference: tuple[str, ...],
     weights: str | None,
     group: str | None,
     reading: ReadingOptions,
@@ -193,7 +201,7 @@ def select(
             standardize=standardize,
             **of_one_pass,
         )
-        command.refuse(("inference",), "a table in one pass")
+        command.refuse(("inference", "reference"), "a table in one pass")
 
         run_one_pass(one, method, k, seed, output, command.command_line())
     command.refuse(tuple(of_one_pass), "a table in memory; add --one-pass")
@@ -201,7 +209,7 @@ def select(
     special = {"--weights": weights, "--group": group}
     lists = {"--drop": drop, "--forced": forced, "--numbers": numbers, "--categories": categories}
     with usage_errors():
-        data = read(table, target, special, lists, _check_loss(loss, method), missing, reading)
+        data = read(table, target, special, lists, _check_loss(loss, method), missing, reading, reference)
         first = tuple(split(forced, data.columns.names))
     # The rest takes seconds to load, and a typo should be answered at once.
     from sparselin.studies.select.run import run

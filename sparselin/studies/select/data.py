@@ -33,7 +33,8 @@ from sparselin.studies.select.columns import (
 # the share of rows with gaps below which these rows are dropped by default
 _FEW = 0.05
 _NUMERIC = "biufcmM"  # the kinds of dtypes of columns that hold no texts
-MISSING = ("auto", "impute", "drop-rows", "refuse")
+MISSING = ("auto", "impute", "indicator", "drop-rows", "refuse")
+INDICATOR = "_missing"  # the end of the name of a column that is 1 where another column has a gap
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class Data:
     gaps, empty : the number of rows with a gap that is filled, and the number of empty cells of each column.
     infinite : whether infinite numbers count as gaps.
     blanks : for each category that had one value and empty cells, the value that these cells count as.
+    indicators : the columns of numbers with gaps that have an indicator, the column NAME_missing.
+    references : the chosen references of categories, as texts.
     missing_words : for each column of texts, the texts such as "None" that were read as missing, with the
         number of cells.
     """
@@ -76,6 +79,8 @@ class Data:
     empty: dict[str, int]
     infinite: bool
     blanks: dict[str, Any]
+    indicators: tuple[str, ...]
+    references: dict[str, str]
     missing_words: dict[str, dict[str, int]]
 
     @property
@@ -92,6 +97,7 @@ def read(
     loss: str | None,
     missing: str,
     reading: ReadingOptions | None = None,
+    references: Sequence[str] = (),
 ) -> Data:
     """Read a table, decide the use of its columns, and leave out rows. Raises BadTable.
 
@@ -100,6 +106,7 @@ def read(
     loss : the loss, or None: logistic if the target has two values, else squared.
     missing : one of MISSING.
     reading : how the file is read.
+    references : the texts of --reference, such as "region=north".
     """
     table = read_table(path, reading)
     names = list(table.frame)
@@ -124,7 +131,22 @@ def read(
         raise BadTable(f"--numbers and --categories must not share a column; both have {min(both)!r}")
     table = with_numbers(table, chosen["--numbers"], reading)
     chosen["--numbers"] = [name for name in chosen["--numbers"] if name in used]
-    return _use(path, table, used, dropped, y, at, chosen, loss, missing)
+    return _use(path, table, used, dropped, y, at, chosen, loss, missing, _references(references, used))
+
+
+def _references(texts: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Return the value of each column that --reference names, as "COLUMN=VALUE". Raises BadTable."""
+    found = {}
+    for text in texts:
+        columns = [name for name in names if text.startswith(f"{name}=")]
+        if not columns:
+            raise BadTable(
+                f"--reference must be COLUMN=VALUE with a column that is used, such as "
+                f"{short(str(names[0]))}=VALUE; got {text!r}"
+            )
+        name = max(columns, key=len)
+        found[name] = text.removeprefix(f"{name}=")
+    return found
 
 
 def _use(
@@ -137,6 +159,7 @@ def _use(
     chosen: dict[str, list[str]],
     loss: str | None,
     missing: str,
+    references: dict[str, str],
 ) -> Data:
     """Decide the use of the columns and rows of a table that was read."""
     weights, group = at["--weights"], at["--group"]
@@ -163,10 +186,18 @@ def _use(
         chosen["--forced"],
         [name for name in table.notes.leading_zeros if name in used],
     )
+    indicators: tuple[str, ...] = ()
+    if missing == "indicator":
+        frame, use, indicators = _with_indicators(frame, use, blanks)
     frame, use, incomplete, gaps = _without_gaps(path, frame, use, missing)
     X, texts = frame[use.numbers].astype(float), frame[use.categories].astype(object)
     X[use.categories] = texts.where(texts.notna(), np.nan).to_numpy(object)
-    columns = describe(X, use)
+    columns = describe(X, use, references)
+    if wrong := [name for name in references if name not in columns.categories]:
+        raise BadTable(
+            f"--reference {wrong[0]}={references[wrong[0]]}: {wrong[0]!r} is not used as a category; "
+            "name it in --categories to make it one"
+        )
     why = some([f"{name} ({reason})" for name, reason in columns.left_out.items()])
     if not columns.names:
         raise BadTable(
@@ -197,6 +228,8 @@ def _use(
         gaps=gaps,
         infinite=infinite,
         blanks=blanks,
+        indicators=indicators,
+        references=references,
         missing_words=_missing_words(path, table, used),
         empty={name: int(count) for name, count in empty.items() if count},
     )
@@ -223,6 +256,30 @@ def _missing_words(path: Path, table: DataTable, names: list[str]) -> dict[str, 
     return found
 
 
+def _with_indicators(
+    frame: Any, use: ColumnUse, blanks: dict[str, Any]
+) -> tuple[Any, ColumnUse, tuple[str, ...]]:
+    """Add a column NAME_missing of 0 and 1 for each column of numbers with gaps.
+
+    Empty cells of a category become a value of their own, which is added to `blanks`. Raises BadTable if a
+    name is taken.
+    """
+    frame = frame.copy()
+    gaps = [name for name in use.numbers if frame[name].isna().any()]
+    new = [f"{name}{INDICATOR}" for name in gaps]
+    if taken := [name for name in new if name in frame]:
+        raise BadTable(
+            f"--missing indicator needs the name {taken[0]!r}, which a column has: rename the column"
+        )
+    for name, indicator in zip(gaps, new, strict=True):
+        frame[indicator] = frame[name].isna().astype(float)
+    for name in use.categories:
+        if frame[name].isna().any():
+            blanks[name] = "empty" if frame[name].dropna().map(lambda v: isinstance(v, str)).all() else -1
+            frame[name] = frame[name].astype(object).where(frame[name].notna(), blanks[name])
+    return frame, use._replace(numbers=[*use.numbers, *new]), tuple(gaps)
+
+
 def _without_gaps(path: Path, frame: Any, use: ColumnUse, missing: str) -> tuple[Any, ColumnUse, int, int]:
     """Return the rows and columns to use, the number of rows dropped for a gap, and of rows to be filled.
 
@@ -233,7 +290,11 @@ def _without_gaps(path: Path, frame: Any, use: ColumnUse, missing: str) -> tuple
         empty = frame[[*use.numbers, *use.categories]].isna()
         with_gaps = np.asarray(empty.any(axis=1))
         count = int(np.count_nonzero(with_gaps))
-        if not count or missing == "impute" or (missing == "auto" and count >= _FEW * len(frame)):
+        if (
+            not count
+            or missing in ("impute", "indicator")
+            or (missing == "auto" and count >= _FEW * len(frame))
+        ):
             return frame, use, 0, count
         if missing == "refuse":
             found = [f"{short(name)} ({number})" for name, number in empty.sum().items() if number]

@@ -213,9 +213,25 @@ class Job:
             "constant": [self.names[j] for j in findings.constant_columns(self.X, request.intercept)],
             "alike": findings.look_alikes(Z, single, self.units),
             # not of a part of the path only
+            "dispersion": self.dispersion,
             "uncertain": findings.uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
         }
         return page.sentences(_HERE / "cautions.txt.j2", context)
+
+    @functools.cached_property
+    def dispersion(self) -> float:
+        """Pearson's χ² divided by its degrees of freedom, for counts with the Poisson loss; else NaN.
+
+        χ² = Σ w(y − μ)²/μ with the weights w and the fitted means μ. For Poisson counts, and for rates with
+        exposures as weights, the quotient is about 1.
+        """
+        source = self.source
+        free = len(source.y) - self.request.intercept - sum(map(len, self.picks))
+        if source.loss != "poisson" or free < 1:
+            return math.nan
+        mu = np.asarray(self.model.predict(source.X), np.float64).ravel()
+        w = np.ones(len(mu)) if source.weight is None else source.weight
+        return float((w * (source.y - mu) ** 2 / mu).sum() / free)
 
     def _missing_codes(self) -> list[tuple[str, list[tuple[float, int]], float, float]]:
         """Return the columns of numbers, and the target, with values that may be codes of missing ones."""
@@ -261,8 +277,10 @@ def data_lines(job: Job) -> list[str]:
         "job": job,
         "of_use": usable,
         "of_numbers": set(usable) <= set(columns_of(table[usable], "iuf")),
+        "has_dates": "dates" in columns.left_out.values(),
         "distinct": some(columns.distinct),
         "codes": some(columns.codes),
+        "few": some([f"{name} ({few_values(source.X[name])})" for name in columns.few]),
         "categories": [f"{name} ({len(found)}, {reference})" for name, found, reference in each],
         "left_out": left_out(columns),
         "words_missing": some(
@@ -286,6 +304,11 @@ def data_lines(job: Job) -> list[str]:
         *page.sentences(_HERE / "data.txt.j2", context),
         method_line(request.method, request.intercept, request.standardize, request.forced),
     ]
+
+
+def few_values(column: Any) -> str:
+    """Return the distinct values of a column of whole numbers as a text."""
+    return ", ".join(f"{value:g}" for value in sorted(column.dropna().unique().tolist()))
 
 
 def left_out(columns: TableColumns) -> str:
