@@ -124,7 +124,10 @@ def test_the_page_has_table_figures_and_command(chosen):
     _, folder = chosen
     page, found = Page(folder / "index.html"), json.loads((folder / "results.json").read_text())
     assert page.rows[0] == ["step", "feature", "coefficient", "λ*", "margin", "R²"]
-    model, sizes = page.rows[1 : found["k"] + 2], page.rows[found["k"] + 2 :]
+    model, rest = page.rows[1 : found["k"] + 2], page.rows[found["k"] + 2 :]
+    methods, sizes = rest[: 1 + len(found["methods"])], rest[1 + len(found["methods"]) :]
+    assert methods[0] == ["method", "features", "error", "std. error"]
+    assert [row[0] for row in methods[1:]] == ["omp", "ols", "lasso"]
     assert [row[1] for row in model] == ["intercept", *[row["feature"] for row in found["selected"]]]
     assert sizes[0] == ["features", "R²", "adjusted R²", "Cp", "BIC"]
     assert [row[0] for row in sizes[1:]] == [str(k) for k in range(found["k"] + 1)]
@@ -397,7 +400,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
 
 
 def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):
-    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupt)
+    monkeypatch.setattr("sparselin.studies.select.run.cross_validate", interrupt)
     output, folder = run(tmp_path, GOOD, "--k=1", exit_code=130)
     assert "Interrupted" in output
     assert not list(folder.iterdir())

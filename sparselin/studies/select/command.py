@@ -86,7 +86,8 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
     type=click.Choice(MISSING),
     default="auto",
     help="Fill gaps within each fold (indicator: and add a column that is 1 where a number was missing), "
-    "drop the rows that have one, or refuse the table. auto: drop the rows if they are fewer than 5 %, else fill.",
+    "drop the rows that have one, or refuse the table. auto: drop the rows if they are fewer than 5 %, else "
+    "fill.",
 )
 @click.option(
     "--folds",
