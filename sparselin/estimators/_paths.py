@@ -18,7 +18,6 @@ from sparselin.greedy.generalized import generalized_group_omp
 from sparselin.greedy.omp import ranks_of, refit
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
-from sparselin.problem.labels import check_groups
 from sparselin.results import GeneralizedPath, GroupPath, LassoPath, SelectionPath, Status, SubsetResult
 from sparselin.results.base import FittedPath, dense
 from sparselin.validation import FloatArray, IndexArray, Names, check_mask
@@ -442,15 +441,6 @@ def check_group_weights(kind: Any, groups: Any) -> Any:
     if kind is not None and groups is None:
         raise ValueError(f"group_weights={kind!r} needs groups; without them each column is a group of one")
     return kind
-
-
-def number_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
-    """Return the labels of the groups of the columns `kept`, and the group number of each such column.
-
-    labels : the labels of all d columns; () if they have none.
-    """
-    unique, number = np.unique(check_groups(groups, labels, d, kept), return_inverse=True)
-    return unique, number
 
 
 def is_one_hot(y: FloatArray) -> bool:

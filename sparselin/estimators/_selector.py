@@ -26,7 +26,7 @@ from sparselin.estimators._criteria import chosen_position, criterion, default_g
 from sparselin.estimators._folds import MOST, Fold, summarize
 from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.greedy._losses import encode_labels
-from sparselin.problem.labels import check_same_rows
+from sparselin.problem.labels import check_same_rows, number_groups
 from sparselin.results import CrossValidation, FloatArray, IndexArray, Status
 from sparselin.results.base import dense
 from sparselin.results.paths import means
@@ -281,7 +281,7 @@ class PathSelector(  # type: ignore[misc]
         first = np.searchsorted(kept, first)
         groups, self.groups_ = None, None
         if self.groups is not None:
-            self.groups_, groups = _paths.number_groups(self.groups, columns, d, kept)
+            self.groups_, groups = number_groups(self.groups, columns, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         inner = None if names is None else tuple(names[j] for j in kept)
         intercept = validation.check_flag(self.fit_intercept, "fit_intercept")

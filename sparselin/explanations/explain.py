@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.explanations.generalized import explain_on_generalized_path, responses
+from sparselin.explanations.generalized import explain_on_generalized_path
 from sparselin.explanations.lasso import explain_on_path
 from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.problem.paths import check_path
+from sparselin.problem.paths import check_path, responses
 from sparselin.results import Explanation, FlowPath, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
 
 

@@ -14,18 +14,7 @@ from sparselin.greedy.generalized import generalized_omp
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.paths import other_data
-from sparselin.results import Explanation, FloatArray, GeneralizedPath, GroupPath, SelectionPath, Status
-
-
-def responses(path: GeneralizedPath | GroupPath, y: Any) -> Any:
-    """Return y as numbers: 0 and 1 for the first and the second label of a path of logistic regression."""
-    if not path.classes:
-        return y
-    labels = np.asarray(y)
-    others = labels[~np.isin(labels, path.classes)].tolist()
-    if others:
-        raise other_data(f"its labels are {path.classes}, y also has {others[0]!r}")
-    return (labels == path.classes[1]).astype(np.float64)
+from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
 
 
 def explain_on_generalized_path(

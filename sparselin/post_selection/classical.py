@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.explanations.generalized import responses
 from sparselin.greedy.generalized import generalized_group_omp, generalized_omp
 from sparselin.greedy.omp import group_omp
 from sparselin.problem import Problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import rank_level
-from sparselin.problem.paths import check_path
+from sparselin.problem.paths import check_path, responses
 from sparselin.results import Fit, FloatArray, GeneralizedPath, GroupPath, IndexArray, SplitInference, Status
 from sparselin.results.display import plural
 from sparselin.validation import Rng

@@ -14,7 +14,7 @@ from sparselin.greedy.omp import groups_of_problem, omp
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
-from sparselin.problem.labels import check_groups
+from sparselin.problem.labels import number_groups
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
 from sparselin.validation import Columns, Names, Rng, check_choice, check_count, check_generator
@@ -210,14 +210,30 @@ def _rule(problem: Problem, k: int, method: str, forced: Columns, groups: Any, w
         if weights is not None:
             raise ValueError(f"group_weights={weights!r} needs groups; pass them, or leave group_weights out")
         k, first = problem.budget(k, forced)
-        return _Rule(k, method, problem.n_features, problem.names, first, None, None)
+        return _Rule(
+            k=k,
+            method=method,
+            units=problem.n_features,
+            names=problem.names,
+            forced=first,
+            groups=None,
+            weights=None,
+        )
     if method != "omp":
         raise ValueError(f"groups need method='omp'; got {method!r}")
     names = problem.design.labels or problem.names or ()
-    labels, numbers = np.unique(check_groups(groups, names, problem.n_features), return_inverse=True)
+    labels, numbers = number_groups(groups, names, problem.n_features)
     first = np.array(list(dict.fromkeys(numbers[problem.indices(forced, "forced")].tolist())), np.intp)
     k = check_count(k, "k", max(1, len(first)), len(labels))
-    return _Rule(k, method, len(labels), tuple(map(str, labels.tolist())), first, numbers, weights)
+    return _Rule(
+        k=k,
+        method=method,
+        units=len(labels),
+        names=tuple(map(str, labels.tolist())),
+        forced=first,
+        groups=numbers,
+        weights=weights,
+    )
 
 
 def _orders(problem: Problem, halves: IndexArray, rule: _Rule) -> tuple[IndexArray, int]:

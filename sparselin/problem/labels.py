@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.validation import check_mask, frame_labels, some_names
+from sparselin.validation import IndexArray, check_mask, frame_labels, some_names
 
 
 def align_columns(values: Any, labels: tuple[Any, ...], d: int, name: str) -> Any:
@@ -123,6 +123,15 @@ def check_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: Any = None)
                 "own, for example its name, to make it a group by itself; or leave the column out"
             )
     return entries if kept is None else entries[kept]
+
+
+def number_groups(groups: Any, labels: tuple[Any, ...], d: int, kept: Any = None) -> tuple[Any, IndexArray]:
+    """Return the distinct labels of groups, and the number of the group of each column.
+
+    The arguments and the errors are those of `check_groups`.
+    """
+    unique, number = np.unique(check_groups(groups, labels, d, kept), return_inverse=True)
+    return unique, number
 
 
 def check_same_rows(X: Any, other: Any, name: str, of: str = "X") -> None:

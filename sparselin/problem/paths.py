@@ -6,6 +6,8 @@ that follows from the way in which it computes them; `other_data` makes its erro
 
 from typing import Any
 
+import numpy as np
+
 from sparselin.problem.problem import Problem
 from sparselin.validation import some_names
 
@@ -15,6 +17,20 @@ _DATA = "Pass the data and the sample_weight from which the path was computed"
 def other_data(why: str, more: str = "") -> ValueError:
     """Make the error that a path was computed from other data, with the reason, and more after the remedy."""
     return ValueError(f"path does not belong to X and y: {why}. {_DATA}{more}.")
+
+
+def responses(path: Any, y: Any) -> Any:
+    """Return y as numbers: 0 and 1 for the first and the second label of a path of logistic regression.
+
+    Raises ValueError if y has other labels than the path.
+    """
+    if not path.classes:
+        return y
+    labels = np.asarray(y)
+    others = labels[~np.isin(labels, path.classes)].tolist()
+    if others:
+        raise other_data(f"its labels are {path.classes}, y also has {others[0]!r}")
+    return (labels == path.classes[1]).astype(np.float64)
 
 
 def check_path(problem: Problem, path: Any) -> None:

@@ -37,8 +37,8 @@ _REPEATS = 3
 _MARGIN = 1e-10
 # With a bound that is lower than the value by more than this times ‖y‖² the result is not called optimal.
 _LOST = 1e-9
-# A decrease of the value by less than this times ½‖y‖² is not an improvement.
-_SLACK = 1e-12
+_SLACK = 1e-12  # a decrease of the value by less than this times ½‖y‖² is not an improvement
+_NO_TREE = "the tree of the search was too large to keep: ask for a gap"
 _UNPROVED = "rounding leaves a lower bound of the search unproved, or it is 0: add a ridge, or ask for a gap"
 # The tree of a search with more vectors than this is not kept for a certificate.
 _VECTORS = 50_000
@@ -463,17 +463,15 @@ class BestFirst:
     def certificate(self) -> SubsetCertificate | str:
         """Return a certificate of the search so far, or the reason why there is none."""
         origin = self.problem.origin or self.problem
-        rounded = origin.design.scale is not None or origin.exact_columns([]) is None
-        if rounded:
+        if origin.design.scale is not None or origin.exact_columns([]) is None:
             return "the columns of the search are not those of X: pass X and y, without standardize=True"
         if not self.scaled.strict:
             return "the columns are too close to dependent for its arithmetic: add a ridge, or drop some"
         if self.record is None:
-            zero = self.problem.y_norm == 0
-            return "y is 0, so no set is better" if zero else "the tree was too large to keep: ask for a gap"
+            return _NO_TREE if self.problem.y_norm else "y is 0, so no set is better"
         scaled, given = self.scaled, self.given
-        nodes = {node.number: node.vector for node in self.open}
-        parts = self.record.parts(nodes, given.group, scaled.units.lift)
+        vectors = {node.number: node.vector for node in self.open}
+        parts = self.record.parts(vectors, given.group, scaled.units.lift)
         if ("bound", -1) in parts["tree"]:
             return _UNPROVED
         value = self.best.value + self.room
@@ -482,7 +480,7 @@ class BestFirst:
         if least <= 0 or not stable:
             return _UNPROVED
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
-        grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
+        single = np.array_equal(given.group, np.arange(len(given.group)))
         return SubsetCertificate(
             shape=(self.problem.n, self.problem.d),
             k=self.k,
@@ -490,7 +488,7 @@ class BestFirst:
             gap=gap,
             intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()),
-            groups=grouped,
+            groups=None if single else given.group,
             lower=given.low,
             upper=given.high,
             support=tuple(self.groups.tolist()),

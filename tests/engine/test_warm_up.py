@@ -232,7 +232,7 @@ def test_the_line_of_a_thread_names_the_function_that_waits(log, monkeypatch):
 
 @pytest.mark.parametrize("program", ["/bin/sparselin", "sparselin/__main__.py"])
 def test_the_line_of_a_command_names_the_command(log, monkeypatch, program):
-    """Also in its worker processes, which have its command line."""
+    """The worker processes, which have its command line, name it too."""
     monkeypatch.setattr("sys.argv", [program, "verify", "--designs", "3"])
     assert written(monkeypatch, io.StringIO(), caller("omp"), in_a_thread) == line("`sparselin verify`", 60)
 

@@ -107,7 +107,7 @@ def test_wheel_and_sdist_have_the_package_and_the_repository_and_are_reproducibl
     """From an unpacked sdist, with other times of files, the same bytes are built."""
     pytest.importorskip("hatchling")
     wheel, sdist = build(ROOT, tmp_path / "first")
-    kinds = {".py", ".pyi", ".j2", ".js", ".css", ".html", ".toml", ".typed"}
+    kinds = {".py", ".pyi", ".j2", ".js", ".css", ".html", ".toml", ".typed", ".mplstyle"}
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sparselin").rglob("*")
                if path.suffix in kinds or path.name == "py.typed"}  # fmt: skip
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

@@ -179,7 +179,7 @@ def test_shrinking_keeps_the_failure_and_the_input():
 
 
 def test_a_counterexample_shrinks_to_few_small_integers():
-    """As small as by Hypothesis, from 60 × 79 real entries; the same in each run."""
+    """From 60 × 79 real entries it becomes as small as by Hypothesis, and the same in each run."""
 
     def agree(X, y):
         return list(sl.omp(X, y, 3).support) == list(sl.ols(X, y, 3).support)

@@ -20,7 +20,7 @@ def quiet(*arguments, **options):
 
 
 def test_the_table_does_not_depend_on_the_processes():
-    """Of a local function and a lambda, on a name and on a function of a generator."""
+    """A local function and a lambda are called, on a name and on a function of a generator."""
 
     def shares(design):
         return {"r2": sl.omp(*design, 2).r2, "k": 2}

@@ -36,18 +36,18 @@ def compare(data: Data, job: Job, largest: Any, splits: list[Any]) -> list[Compa
         return []
     if data.X.shape[0] * len(request.sizes) > _CELLS:
         return []
-    found = [_compared(request.method, job.checked)]
+    found = [_row(request.method, job.checked)]
     for method in COMPARED:
         if method != request.method:
             other: ModelRequest = request._replace(method=method)
             checked = cross_validate(
                 other.model(largest(other)), data.X, data.y, cv=splits, sample_weight=data.weight
             )
-            found.append(_compared(method, checked))
+            found.append(_row(method, checked))
     return found
 
 
-def _compared(method: str, checked: Any) -> Compared:
+def _row(method: str, checked: Any) -> Compared:
     place = checked.at(checked.chosen)
     error = float(checked.error[place]), float(checked.standard_error[place])
     return Compared(method, int(checked.chosen), *error)

@@ -89,11 +89,11 @@ class _Line(NamedTuple):
     """A line of the table: a feature of the model, or a category with several indicators."""
 
     feature: str
-    estimate: float
-    error: float
-    low: float
-    high: float
     p: float
+    estimate: float = math.nan
+    error: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
 
 
 def table(found: SplitInference) -> Listing:
@@ -104,7 +104,7 @@ def table(found: SplitInference) -> Listing:
         places = [t for t, name in enumerate(found.units) if name == unit]
         names = [found.name_of(int(found.support[t])) for t in places]
         if len(names) > 1:
-            lines.append(_Line(unit, math.nan, math.nan, math.nan, math.nan, float(found.unit_p_value[u])))
+            lines.append(_Line(feature=unit, p=float(found.unit_p_value[u])))
         for name, t in zip(names, places, strict=True):
             line = _Line(
                 feature=name,
