@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 import sparselin as sl
 from sparselin.estimators._common import Observations, Split
+from sparselin.greedy._bases import in_bases
 from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
 from sparselin.greedy.generalized import generalized_group_omp
@@ -211,7 +212,8 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of group OMP for all columns of y together."""
     Y = task.y.reshape(len(task.y), -1)
-    method = partial(group_omp, task.X, Y, k, names=task.names, **task.options(tol))
+    select = partial(group_omp, Y=Y, k=k, names=task.names)
+    method = partial(in_bases, select, task.X, **task.options(tol))
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
@@ -235,13 +237,13 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     """Return the path of gradient OMP. The path ends before a model would have infinite coefficients."""
     f = len(task.forced)
     options = {"loss": task.loss, **task.options(tol)}
-    method: Any = sl.generalized_omp
+    method: Any = partial(sl.generalized_omp, task.X, task.y, k, **options)
     if task.groups is None:
         models = partial(_models_of_loss, f, ranks_of(task.problem(), task.forced)[-1])
     else:
-        method = generalized_group_omp
+        method = partial(in_bases, partial(generalized_group_omp, y=task.y, k=k), task.X, **options)
         models = partial(_models_of_groups, task)
-    found = _follow(partial(method, task.X, task.y, k, **options), models, watch)
+    found = _follow(method, models, watch)
     if len(found.result) < f:
         units = "features" if task.groups is None else "groups"
         why = "the data are separated" if found.status is Status.NO_MINIMUM else found.status.message

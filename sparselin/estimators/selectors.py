@@ -69,9 +69,11 @@ class OMPSelector(PathSelector):
         column is a group.
     group_weights : None, or a weight by which the score ‖X_gᵀR‖_F of each group is divided. Let group g have
         p_g columns, and let there be G groups. "sqrt" is √p_g, as in the group LASSO (Yuan and Lin, 2006);
-        "noise" is the root of the quantile of χ² with p_g degrees of freedom at 1 − 1/(G + 1). If y is noise
-        of variance 1 and the columns of each group are orthonormal, all groups exceed this score with the
-        same probability. With None noise picks large groups more often, and with "sqrt" small ones.
+        "noise" is the root of the quantile of χ² with p_g degrees of freedom at 1 − 1/(G + 1), and X_g is
+        replaced by an orthonormal basis of its span (with an intercept, of its centred columns), as in
+        Group-OMP. Then noise of variance 1 exceeds the score of each group with the same probability, and the
+        selection depends neither on scales nor on the level of a category that has no indicator. With None
+        noise picks large groups more often, and with "sqrt" small ones.
     loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
         take one output. Their loss has no minimum if, for example, the features separate the classes. So the
         path ends before the first feature or group with which the loss has no minimum, with a warning if more

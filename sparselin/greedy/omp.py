@@ -30,6 +30,8 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._bases import GroupBases as GroupBases
+from sparselin.greedy._bases import in_bases as in_bases
 from sparselin.greedy._complex import select
 from sparselin.greedy._groups import group_omp as group_omp
 from sparselin.greedy._groups import groups_of_problem as groups_of_problem

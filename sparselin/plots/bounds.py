@@ -40,6 +40,7 @@ def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(), ax.texts[0].get_text()
     ('by hand', '0.25 to 0.5')
     """
+    style.check_result(bounds, "bounds", Interval)
     ax = style.picture(ax, "value", "", bounds.method, figsize=(6.0, 1.7))
     _intervals(ax, [("", bounds)])
     ax.set_yticks([])
@@ -92,6 +93,7 @@ def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> 
     >>> ax.get_title(), [text.get_text() for text in ax.texts]
     ('k = 2, condition number 9', ['1.8', '0.2'])
     """
+    style.check_result(result, "result", SparseEigenvalues)
     title = f"k = {result.k}, condition number {_words(result.condition_number)}"
     ax = style.picture(ax, "eigenvalue", "", title, figsize=(8.0, 2.8))
     _intervals(ax, [(r"$\lambda_{\max}$", result.lambda_max), (r"$\lambda_{\min}$", result.lambda_min)])
@@ -137,6 +139,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     >>> ax.get_xlabel(), ax.get_yticklabels()[0].get_text(), ax.texts[0].get_text()
     ('share of the $R^2$ of the best 1 features, 0.9', 'FR: submodularity ratio', '0.63')
     """
+    style.check_result(result, "result", GuaranteeBounds)
     words = f"share of the $R^2$ of the best {result.k} features, {_words(result.best)}"
     ax = style.picture(ax, words, "", figsize=(8.0, style.height(len(result.bounds))))
     if not result.bounds:
@@ -194,6 +197,7 @@ def inference(found: Inference, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_lines()[0].get_xdata().tolist()
     (['x0', 'x1'], [3.0, 1.0])
     """
+    style.check_result(found, "found", Inference)
     k = len(found)
     words = "coefficient / its standard error without selection"
     ax = style.picture(ax, words, "", figsize=(8.0, style.height(k)))

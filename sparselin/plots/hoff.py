@@ -15,6 +15,7 @@ from sparselin.plots.style import (
     GREY,
     ORANGE,
     Axes,
+    check_result,
     font_size,
     line_width,
     look,
@@ -172,6 +173,7 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_yscale(), ax.get_title().split(", ")[1], len(ax.lines)
     ('log', 'objective 4.5', 2)
     """
+    check_result(result, "result", DescentResult)
     last = float(result.objective[-1])
     iterations = len(result.objective) - 1
     status = result.status.name.lower().replace("_", " ")

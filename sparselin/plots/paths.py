@@ -20,6 +20,7 @@ from sparselin.plots.style import (
     marker_size,
 )
 from sparselin.results import BatchSelection, Explanation, FloatArray, FlowPath, LassoPath, Status
+from sparselin.validation import check_count
 
 _MARKS = 12  # at most this many knots of each line are marked
 _SAMPLES = 400  # points of each curve of a flow, and of those on a logarithmic axis, where they are curved
@@ -55,6 +56,8 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     >>> [line.get_label() for line in ax.lines[:2]], [text.get_text() for text in ax.texts[:2]]
     (['x0', 'x1'], ['x0', 'x1'])
     """
+    style.check_result(path, "path", LassoPath)
+    labels = check_count(labels, "labels", 0)
     units = ", each in its own unit" if path.standardized else ""
     words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
     ax = style.picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
@@ -126,6 +129,8 @@ def flow(path: FlowPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines[:2]], len(ax.lines)
     (['x0', 'x1'], 7)
     """
+    style.check_result(path, "path", FlowPath)
+    labels = check_count(labels, "labels", 0)
     units = ", each in its own unit" if path.standardized else ""
     words = r"time $\tau$ (stairs: the flow" + ("" if path.restarted else "; dotted: its average") + ")"
     ax = style.picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
@@ -180,6 +185,7 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
     >>> [int(bar.get_width()) for bar in ax.patches]
     [0, 2]
     """
+    style.check_result(batch, "batch", BatchSelection)
     k = batch.support.shape[1]
     ax = style.picture(ax, "signals", "features selected", figsize=(7.6, style.height(k + 1)))
     if not len(batch.support):
@@ -230,6 +236,7 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     >>> ax.lines[1].get_ydata().round(2).tolist()
     [1.0, 1.0]
     """
+    style.check_result(found, "found", Explanation)
     steps, flow = found.kind == "selection", found.kind == "flow"
     signed = bool((found.correlation < 0).any())
     bar = "" if signed else "|"

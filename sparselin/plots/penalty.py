@@ -10,7 +10,7 @@ import numpy as np
 from sparselin.attention.softmax_penalty import softmax_penalty
 from sparselin.plots.style import Axes, font_size, picture, pyplot
 from sparselin.results import FloatArray
-from sparselin.validation import check_count, check_real
+from sparselin.validation import check_count, check_finite, check_real, to_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,14 +54,20 @@ def contours(
 
     Parameters
     ----------
-    beta1, beta2 : the grid, (p,) and (q,).
+    beta1, beta2 : the grid, (p,) and (q,), increasing; or (q, p) as `np.meshgrid(beta1, beta2)` makes it.
     value : the penalty ≥ 0, (q, p): value[i, j] is at (beta1[j], beta2[i]). It must grow from the centre.
     title : the title of the panel.
     ax : where to draw; a new figure if None.
 
+    Raises
+    ------
+    TypeError, ValueError : an argument is not numeric, holds NaN or infinity, or has another shape; a grid
+        that does not increase; value < 0, or zero everywhere.
+
     >>> contours(*penalty_contours(10, points=21), title="$|β_i| ≤ 10$").get_xlabel()
     '$\\\\beta_1$'
     """
+    beta1, beta2, value = _check_grid(beta1, beta2, value)
     ax = picture(ax, r"$\beta_1$", r"$\beta_2$", title, figsize=(3.3, 3.4))
     from matplotlib.colors import PowerNorm
     from matplotlib.ticker import MaxNLocator
@@ -82,12 +88,52 @@ def contours(
     return ax
 
 
+def _check_grid(beta1: Any, beta2: Any, value: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the grid (p,) and (q,), and the penalty (q, p), after a check."""
+    value = _numbers(value, "value")
+    if value.ndim != 2 or min(value.shape) < 2:
+        raise ValueError(f"value must have two dimensions, of length 2 or more; got shape {value.shape}")
+    grid = []
+    for name, axis, given in (("beta1", 1, beta1), ("beta2", 0, beta2)):
+        given = _numbers(given, name)
+        if given.shape == value.shape:  # of np.meshgrid
+            along = given if axis else given.T
+            if (along != along[0]).any():
+                raise ValueError(f"{name} must be as np.meshgrid(beta1, beta2) makes it, with indexing='xy'")
+            given = along[0]
+        if given.shape != (value.shape[axis],):
+            raise ValueError(
+                f"{name} must have the shape ({value.shape[axis]},) or {value.shape}, for a value of shape "
+                f"{value.shape}; got {given.shape}"
+            )
+        if not (np.diff(given) > 0).all():
+            raise ValueError(f"{name} must increase; np.sort it, and compute the values again")
+        grid.append(given)
+    if value.min() < 0 or not value.any():
+        least = f"its least entry is {value.min():g}"
+        raise ValueError(f"value must be nonnegative, and positive somewhere; {least}")
+    return grid[0], grid[1], value
+
+
+def _numbers(given: Any, name: str) -> FloatArray:
+    """Return an argument as an array of finite numbers in float64."""
+    found = np.asarray(to_array(given, name))
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be an array of real numbers; got dtype {found.dtype}")
+    numbers = found.astype(np.float64)
+    check_finite(numbers, name)
+    return numbers
+
+
 def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[Axes, ...]:
     """Draw `contours` of several (beta1, beta2, value) side by side, each with its range as the title.
 
     >>> [ax.get_title() for ax in penalty_panels([penalty_contours(limit, points=21) for limit in (1, 10)])]
     ['$|\\\\beta_i| \\\\leq 1$', '$|\\\\beta_i| \\\\leq 10$']
     """
+    panels = list(panels)
+    if not panels or not all(len(panel) == 3 for panel in panels):
+        raise ValueError("panels must be a list of (beta1, beta2, value), such as [penalty_contours(1)]")
     shape = {"figsize": (4.4 * len(panels), 3.8), "layout": "constrained"}
     figure, drawn = pyplot().subplots(1, len(panels), squeeze=False, **shape)
     for ax, panel in zip(drawn[0], panels, strict=True):

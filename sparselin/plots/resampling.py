@@ -20,6 +20,7 @@ from sparselin.plots.style import (
     marker_size,
 )
 from sparselin.results import LeaveOneOut, StabilitySelection
+from sparselin.validation import check_count
 
 _BELOW = 3  # at most this many features below the threshold have a name
 
@@ -42,6 +43,8 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     >>> ax.get_xlabel(), [line.get_label() for line in ax.lines[:-1]]
     ('first $t$ features of OMP', ['x1', 'x0'])
     """
+    style.check_result(found, "found", StabilitySelection)
+    labels = check_count(labels, "labels", 0)
     first = f"first $t$ features of {found.method.upper()}"
     ax = style.picture(ax, first, r"share of the half-samples, $\hat\Pi_t$")
     frequencies = found.frequencies
@@ -89,6 +92,14 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     >>> [line.get_label() for line in ax.lines[2:]]
     ['fewest within one standard error: 5', 'least error: 7']
     """
+    wanted = ("sizes", "error", "standard_error", "best", "chosen", "folds")
+    if missing := [name for name in wanted if not hasattr(found, name)]:
+        raise TypeError(
+            f"found must be a CrossValidation, or have its attributes {', '.join(wanted)}; got "
+            f"{type(found).__name__} without {missing[0]}"
+        )
+    if shown is not None and check_count(shown, "shown", 0) not in np.asarray(found.sizes):
+        raise ValueError(f"shown must be one of the sizes {np.asarray(found.sizes).tolist()}; got {shown}")
     ax = style.picture(ax, "number of features", "mean squared error on held-out rows", figsize=(6.4, 3.6))
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
     at = {int(t): i for i, t in enumerate(sizes)}
@@ -139,6 +150,7 @@ def leave_one_out(found: LeaveOneOut, *, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines]
     ['leave-one-out, least: 1', 'corrected, least: 1']
     """
+    style.check_result(found, "found", LeaveOneOut)
     ax = style.picture(ax, "number of features", "mean squared error on rows left out", figsize=(6.4, 3.6))
     ax.plot(found.sizes, found.error, "v:", color=VIOLET, label=f"leave-one-out, least: {found.best}")
     least = f"corrected, least: {found.best_corrected}"

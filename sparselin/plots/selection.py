@@ -45,6 +45,7 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     >>> [label.get_text() for label in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
     (['1  x0', '2  x1'], ['66.7 %', '100 %'])
     """
+    style.check_result(path, "path", SelectionPath, GeneralizedPath, GroupPath)
     steps = len(path)
     ax = style.picture(ax, r"$\lambda^*$ (and its margin)", "step", figsize=(9.0, style.height(steps)))
     if not steps:

@@ -27,6 +27,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     >>> [round(float(bar.get_width()), 3) for bar in ax.patches]
     [0.9, 0.1]
     """
+    style.check_result(result, "result", SubsetResult)
     t = len(result.support)
     words = r"$R^2(S) + \nu f(S)$" if result.diversity else "$R^2(S)$"
     ax = style.picture(ax, words, "", figsize=(7.6, style.height(t) + 0.3))
@@ -59,6 +60,7 @@ def subsets_within(result: results.SubsetsWithin, *, ax: Axes | None = None) -> 
     >>> ax.images[0].get_array().tolist()
     [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
     """
+    style.check_result(result, "result", results.SubsetsWithin)
     from matplotlib.colors import ListedColormap
 
     drawn = [j for j in style.largest(result.share) if result.share[j] > 0]
@@ -132,6 +134,7 @@ def greedy_maximum(result: results.GreedyMaximum, *, ax: Axes | None = None) -> 
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x0', 'x2']
     """
+    style.check_result(result, "result", results.GreedyMaximum)
     ax = style.picture(ax, "$f(S)$", "", figsize=(6.0, style.height(len(result.support))))
     if not len(result.support):
         return style.note(ax, f"No feature is selected: {result.status.message}.")
@@ -156,6 +159,7 @@ def nu_choice(choice: results.NuChoice, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel(), [line.get_label() for line in ax.lines[1:-1]]
     ('$R^2$ of the selection', ["at least the LASSO's", 'LASSO', 'LASSO, refitted'])
     """
+    style.check_result(choice, "choice", results.NuChoice)
     ax = style.picture(ax, r"$\nu$", "$R^2$ of the selection")
     tried, r2 = choice.tried, choice.r2_tried
     if not len(tried):
@@ -228,6 +232,7 @@ def dual_projection(projection: results.DualProjection, *, ax: Axes | None = Non
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.lines[0].get_xdata().tolist()
     (['x0'], [2.0])
     """
+    style.check_result(projection, "projection", results.DualProjection)
     count = int(np.count_nonzero(projection.coef))
     ax = style.picture(ax, "coefficient", "", figsize=(6.0, style.height(count)))
     if not count:

@@ -81,10 +81,31 @@ def look(i: int) -> dict[str, Any]:
     return {"color": PALETTE[i % n], "marker": _MARKERS[i % n], "linestyle": _DASHES[i // n % len(_DASHES)]}
 
 
+def check_axes(ax: Any) -> None:
+    """Raise TypeError unless `ax` is Matplotlib's Axes or None."""
+    if ax is not None:
+        pyplot()
+        from matplotlib.axes import Axes as AnyAxes
+
+        if not isinstance(ax, AnyAxes):
+            kind = type(ax).__name__
+            raise TypeError(f"ax must be Matplotlib's Axes, or None for a new figure; got {kind}")
+
+
+def check_result(value: Any, name: str, *classes: type) -> None:
+    """Raise TypeError unless an argument is a result of one of the classes."""
+    if not isinstance(value, classes):
+        kinds = " or ".join(kind.__name__ for kind in classes)
+        raise TypeError(
+            f"{name} must be a {kinds}; got {type(value).__name__}. sl.plots.show draws a result of any class"
+        )
+
+
 def picture(
     ax: Axes | None, xlabel: str = "", ylabel: str = "", title: str = "", figsize: Size = (6.6, 4.0)
 ) -> Axes:
     """Give `ax`, or the axes of a new figure, the look that all figures share; return the axes."""
+    check_axes(ax)
     if ax is None:
         ax = pyplot().subplots(figsize=figsize, layout="constrained")[1]
     ax.set_title(title, fontsize=font_size())
@@ -98,6 +119,7 @@ def picture(
 
 def projection_axes(ax: Any, projection: str, figsize: Size, message: str) -> Any:
     """Return `ax`, or the axes of a new figure. Raises ValueError(message) if `ax` has another projection."""
+    check_axes(ax)
     if ax is None:
         shape = {"figsize": figsize, "layout": "constrained", "subplot_kw": {"projection": projection}}
         return pyplot().subplots(**shape)[1]

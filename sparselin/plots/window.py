@@ -148,6 +148,7 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     >>> ax.lines[0].get_xydata().tolist()
     [[3.0, 0.0], [1.0, 2.0]]
     """
+    style.check_result(entry, "entry", FirstEntry)
     ax = style.picture(ax, r"$\lambda$", "coefficient")
     lam, low = float(entry.lam_star), float(entry.window_lower)
     if not lam > 0:

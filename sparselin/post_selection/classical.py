@@ -5,7 +5,9 @@ hold. With the squared loss, and y ~ N(μ, σ²I/w) with μ in the span of the m
 coefficient, F for a group of them, with n − rank degrees of freedom. For logistic and Poisson regression
 they are approximate for large n: the likelihood estimate is near N(β, (XᵀVX)⁻¹), where V holds the variances
 of y, which gives Wald's tests, z for a coefficient and χ² for a group (McCullagh and Nelder, *Generalized
-Linear Models*, 1989). statsmodels computes all of these.
+Linear Models*, 1989). Counts often vary more than Poisson
+counts. Let φ be Pearson's χ² = Σ w(y − μ)²/μ divided by its degrees of freedom; if φ > 1, the covariance is
+multiplied by φ (quasi-Poisson). statsmodels computes all of these.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparselin.greedy.generalized import generalized_group_omp, generalized_omp
-from sparselin.greedy.omp import group_omp
+from sparselin.greedy.omp import group_omp, in_bases
 from sparselin.problem import Problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import rank_level
@@ -92,9 +95,10 @@ def _select_again(X: FloatArray, y: FloatArray, path: Any, weight: FloatArray | 
     forced = path.order[np.isnan(path.lam_star)]
     kept = path.groups >= 0
     options |= {"groups": path.groups[kept], "weights": path.group_weights, "forced": forced}
+    method: Any = partial(group_omp, Y=y[:, None], k=k)
     if loss:
-        return generalized_group_omp(X[:, kept], y, k, **loss, **options)
-    return group_omp(X[:, kept], y[:, None], k, **options)
+        method = partial(generalized_group_omp, y=y, k=k, **loss)
+    return in_bases(method, X[:, kept], **options)
 
 
 def classical(
@@ -136,8 +140,10 @@ def classical(
     of_unit = np.full((len(names), 3), np.nan)
     reason = _reason(X[:, kept], y, fit, weight, n - first - len(kept))
     degrees = float(n - first - len(kept)) if fit.loss == "squared" else math.inf
+    dispersion = 1.0
     if not reason and len(kept):
         found = _fit(X[:, kept], y, fit, w)
+        dispersion = float(found.scale) if fit.loss == "poisson" else 1.0
         numbers["estimate"][kept] = found.params[first:]
         numbers["standard_error"][kept] = found.bse[first:]
         numbers["p_value"][kept] = found.pvalues[first:]
@@ -157,6 +163,7 @@ def classical(
         unit_degrees=of_unit[:, 1],
         unit_p_value=of_unit[:, 2],
         degrees=degrees,
+        dispersion=dispersion,
         level=level,
         rows=(selected_on, n),
         reason=reason,
@@ -215,4 +222,8 @@ def _fit(X: FloatArray, y: FloatArray, fit: Fit, w: FloatArray) -> Any:
     family = getattr(sm.families, _FAMILIES[fit.loss])()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # separation was excluded before
-        return sm.GLM(y, A, family=family, var_weights=w).fit(tol=1e-12, maxiter=200)
+        model = sm.GLM(y, A, family=family, var_weights=w)
+        found = model.fit(tol=1e-12, maxiter=200)
+        if fit.loss == "poisson" and (scale := float(found.pearson_chi2) / max(found.df_resid, 1)) > 1:
+            found = model.fit(tol=1e-12, maxiter=200, scale=scale)
+        return found

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._single import certain_supports
 from sparselin.greedy.ols import ols
-from sparselin.greedy.omp import groups_of_problem, omp
+from sparselin.greedy.omp import GroupBases, groups_of_problem, omp
 from sparselin.lasso.path import lasso_path
+from sparselin.linalg.elimination import centre
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.labels import number_groups
@@ -255,6 +256,10 @@ def _order(half: Problem, rule: _Rule) -> tuple[IndexArray, Status]:
     """Return the first k units (k,) of the path on a half, padded with −1, and its status."""
     k = rule.k
     if rule.groups is not None:
+        if rule.weights == "noise":  # only the order counts, which a projected problem has too
+            plain = centre(half.in_double())
+            bases = GroupBases(plain.X, rule.groups, None, intercept=False)
+            half = Problem(bases.X, plain.y)
         path = groups_of_problem(half, k, rule.groups, rule.weights, rule.forced)
         order, status = path.order, path.status
     elif rule.method == "lasso":

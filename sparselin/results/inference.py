@@ -246,6 +246,8 @@ class SplitInference(FittedPath):
         coefficients are zero, the number of these coefficients, and the p-value: an F-test for the squared
         loss, else Wald's χ²-test.
     degrees : the degrees of freedom of t and F; infinity for another loss.
+    dispersion : for the Poisson loss Pearson's χ² on the rows that test, divided by its degrees of freedom,
+        but at least 1, and else 1. Variances are multiplied by it (quasi-Poisson).
     level : the confidence level of the intervals.
     rows : the number of rows that selected, and the number of rows that test.
     reason : why there are no tests, for example because the features separate the classes on the rows that
@@ -267,6 +269,7 @@ class SplitInference(FittedPath):
     unit_degrees: FloatArray
     unit_p_value: FloatArray
     degrees: float
+    dispersion: float
     level: float
     rows: tuple[int, int]
     reason: str
@@ -306,6 +309,9 @@ class SplitInference(FittedPath):
             Column("unit_p_value", "p of group" if grouped else None, of_unit),
         )
         notes = [f"selected on {self.rows[0]} rows, tested on the other {self.rows[1]} ({self.test} tests)"]
+        if self.dispersion > 1:
+            times = number(self.dispersion)
+            notes.append(f"overdispersion: variances are {times} times those of Poisson counts")
         if self.reason:
             notes.append(f"no tests: {self.reason}")
         return Table(columns, (*notes, self.status.line))

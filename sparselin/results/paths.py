@@ -293,7 +293,8 @@ class GroupPath(base.WithSquares):
     intercept_path : (t + 1, q) the intercepts of the models on the first 0, …, t groups; zeros if there is no
         intercept.
     lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F/w_g over the groups not selected, at each pick; NaN for forced
-        groups. w_g is the weight of group g: 1, unless `OMPSelector(group_weights=…)` gave weights.
+        groups. w_g is the weight of group g: 1, unless `OMPSelector(group_weights=…)` gave weights; with
+        "noise" X_g is an orthonormal basis of the group.
     margin : (t,) (λ* − ‖X_gᵀR_j‖_F/w_g of the runner-up g)/λ*: 0 in a tie, NaN for forced groups.
     ties : t tuples of groups: the groups whose ‖X_gᵀR_j‖_F/w_g is largest to rounding; empty for forced
         groups.

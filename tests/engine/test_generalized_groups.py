@@ -36,6 +36,16 @@ def weights_of(kind, counts):
     return np.array([each[kind](p) for p in counts])
 
 
+def norms_of_projections(X, w, r, groups):
+    """The lengths of the projections of √w∘r on the spans of the groups of columns √w∘X."""
+    root = np.sqrt(w)
+    found = []
+    for g in range(6):
+        U, sigma, _ = np.linalg.svd(root[:, None] * X[:, groups == g], full_matrices=False)
+        found.append(np.linalg.norm(U[:, sigma > 1e-9 * sigma[0]].T @ (root * r)))
+    return np.array(found)
+
+
 def independent(A):
     """The columns of A that are not in the span of earlier columns."""
     ranks = [np.linalg.matrix_rank(A[:, :j]) for j in range(1, 1 + A.shape[1])]
@@ -67,6 +77,8 @@ def test_picks_and_refits_against_scikit_learn(loss, intercept, standardize, wei
         assert path.predict(X, t)[:, 0] == pytest.approx(mu, rel=1e-7, abs=1e-9)
         c = (X / unit).T @ (weight * (y - mu)) * used
         norms = np.array([np.linalg.norm(c[path.groups == g]) for g in range(6)])
+        if weights == "noise":
+            norms = norms_of_projections(X - centre, weight, y - mu, path.groups) * weight.sum() ** 0.5
         norms /= weights_of(weights, np.bincount(path.groups[used]))
         second, best = np.sort(np.delete(norms, path.order[:t]))[-2:] if t < 5 else (0, 0)
         if t < 5:
@@ -123,7 +135,9 @@ def test_an_indicator_that_separates(rng):
     selector = OMPSelector(2, **given, exclude=[6])
     path = warns("ended with k=1, before it reached k=2: with the next", selector.fit, X, words).path_
     assert (path.status, path.unfitted, path.classes) == (sl.Status.NO_MINIMUM, (0,), ("no", "yes"))
-    assert "with group 0 (4 features) the data are separated, by x2 alone (`recession`)" in str(path)
+    assert f"with group {LABELS[0]} (4 features) the data are separated, by x2 alone (`recession`)" in str(
+        path
+    )
 
 
 @NAMED

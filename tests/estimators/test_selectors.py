@@ -189,7 +189,12 @@ def test_groups_and_several_outputs(rng, q, grouped, forced):
     assert np.flatnonzero(found.get_support()).tolist() == S.tolist()
     weights = {"sqrt": np.sqrt, "noise": lambda m: chi2(m).isf(1 / 7) ** 0.5} if grouped else {}
     for kind, weight in weights.items():
-        order, *_ = brute_force_groups(X, Y, groups, 4, dict.fromkeys(groups[list(forced)]), weight)
+        A = X
+        if kind == "noise":  # orthonormal bases of the centred groups
+            A = np.zeros_like(X)
+            for g in np.unique(groups):
+                A[:, groups == g] = np.linalg.qr(X[:, groups == g] - X[:, groups == g].mean(axis=0))[0]
+        order, *_ = brute_force_groups(A, Y, groups, 4, dict.fromkeys(groups[list(forced)]), weight)
         weighted = OMPSelector(4, groups=groups, forced=forced, group_weights=kind)
         assert weighted.fit(X, Y if q > 1 else Y[:, 0]).path_.order.tolist() == order
     np.testing.assert_allclose(np.atleast_2d(found.coef_)[:, S], B[1:].T, rtol=1e-8)
@@ -336,3 +341,41 @@ def test_losses_are_refused():
     refused(words, "cv", loss="logistic", cv=KFold(2), y=HALF)
     words = "the 1 forced features have no model on 442 rows: the data are separated"
     refused(words, loss="logistic", forced=["bmi"], y=X[:, 2] > 0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_noise_weights_do_not_depend_on_the_level_without_an_indicator(rng, loss, sparse):
+    """The span of the indicators of a category is the same whichever level has none."""
+    n = 200
+    level = rng.integers(0, 4, n)
+    numbers = rng.standard_normal((n, 3)) * [1, 100, 0.01]
+    eta = numbers[:, 0] + (level == 2) - (level == 3)
+    y = {"squared": eta + rng.standard_normal(n), "poisson": rng.poisson(np.exp(eta / 2))}
+    y["logistic"] = (y["squared"] > 0).astype(int)
+    w = rng.integers(1, 4, n).astype(float)
+    found = []
+    for reference in range(4):
+        X = np.column_stack([numbers, np.delete(np.eye(4)[level], reference, axis=1)])
+        given = sp.csr_array(X) if sparse else X
+        selector = OMPSelector(3, groups=[0, 1, 2, 3, 3, 3], group_weights="noise", loss=loss)
+        path = selector.fit(given, y[loss], sample_weight=w).path_
+        found.append((path.order.tolist(), path.lam_star, path.residual_norm, path.predict(X)[:, 0]))
+        # the coefficients belong to the columns of X
+        plain = OMPSelector(3, groups=[0, 1, 2, 3, 3, 3], loss=loss, forced=path.support.tolist())
+        plain.fit(X, y[loss], sample_weight=w)
+        np.testing.assert_allclose(selector.coef_, plain.coef_, rtol=1e-6, atol=1e-9)
+    for other in found[1:]:
+        assert other[0] == found[0][0]
+        for one, two in zip(other[1:], found[0][1:], strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-6)
+
+
+def test_noise_weights_give_dependent_columns_the_coefficient_zero(rng):
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    X[:, 2] = X[:, 0] - X[:, 1]
+    path = OMPSelector(2, groups=[0, 0, 0, 1], group_weights="noise").fit(X, y).path_
+    assert path.coef[path.support.tolist().index(2), 0] == 0
+    others = X[:, [0, 1, 3]]
+    expected = others @ np.linalg.lstsq(others - others.mean(axis=0), y - y.mean())[0]
+    np.testing.assert_allclose(path.predict(X)[:, 0], expected - expected.mean() + y.mean())

@@ -79,6 +79,12 @@ def test_tests_of_other_losses_are_of_wald(rng, loss, ones):
     fit = Fit(6, with_intercept=bool(ones), loss=loss)
     found = classical(X, y.astype(float), np.arange(6), GROUPS, fit, 0.95, 80, w)
     beta, covariance = likelihood(X, y, w, loss, ones)
+    if loss == "poisson":
+        mu = np.exp(X @ beta)
+        mu *= (w @ y) / (w @ mu) if ones else 1
+        phi = max(1.0, float((w * (y - mu) ** 2 / mu).sum() / (80 - 6 - ones)))
+        assert found.dispersion == pytest.approx(phi, rel=1e-4)
+        covariance *= phi
     assert np.allclose(found.estimate, beta, rtol=1e-5, atol=1e-7)
     assert np.allclose(found.standard_error, np.sqrt(np.diag(covariance)), rtol=1e-5)
     assert np.allclose(

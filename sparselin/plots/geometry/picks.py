@@ -14,6 +14,7 @@ from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
 from sparselin.plots.style import (
     Axes,
+    check_axes,
     font_size,
     in_space,
     legend_columns,
@@ -224,6 +225,7 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Axes | No
     scored : the two matrices of `_score_columns`.
     star : y/‖y‖, or None.
     """
+    check_axes(ax)
     if ax is not None and ax.name in ("polar", "3d"):
         raise ValueError("ax must be in the plane, because X has 3 rows and the picture is a map")
     ax = picture(ax, figsize=(11.0, 6.2))

@@ -12,7 +12,7 @@ from sparselin.plots.geometry import scene, space
 from sparselin.plots.geometry.labels import arrow, column, key, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Normal, Scene
-from sparselin.plots.style import GREY, Axes, line_width, picture
+from sparselin.plots.style import GREY, Axes, check_axes, line_width, picture
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_real
 
@@ -72,6 +72,7 @@ def dual_polytope(
     shown = _levels(levels, view.entry.lam_star)
     if len(view.X) == 3:
         return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
+    check_axes(ax)
     if ax is not None and ax.name == "3d":
         raise ValueError("ax must be in the plane, because X has 2 rows; got projection='3d'")
     return _plane(view, shown, ax)

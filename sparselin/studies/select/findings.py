@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from sparselin.greedy._bases import GroupBases
 from sparselin.greedy._units import weights_of_groups
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
@@ -79,6 +80,8 @@ def group_scores(selector: Any, X: Any, y: Any, weight: FloatArray | None, step:
         centre = np.average(A, axis=0, weights=w) if path.with_intercept else 0.0
         scale = np.sqrt(np.average((A - centre) ** 2, axis=0, weights=w))
         A = A / np.where(scale > 0, scale, 1)
+    if selector.group_weights == "noise":
+        A = GroupBases(A, path.groups, weight, path.with_intercept).X
     norms = np.sqrt(np.bincount(path.groups, (A.T @ left) ** 2))
     return np.asarray(norms / weights_of_groups(selector.group_weights, np.bincount(path.groups)))
 

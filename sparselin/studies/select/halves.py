@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from sparselin.post_selection.classical import classical
 from sparselin.results import Fit, IndexArray, SplitInference, Status
-from sparselin.results.display import printable
+from sparselin.results.display import join_words, printable
 from sparselin.studies.common.listing import Field, Listing, csv_field
 from sparselin.studies.select.data import Data
 from sparselin.studies.select.words import Job, number
@@ -127,14 +128,26 @@ def table(found: SplitInference) -> Listing:
     return Listing(fields, lines)
 
 
-def sentences(found: SplitInference, seed: int) -> list[str]:
-    """Return sentences about the halves and the tests."""
+def sentences(found: SplitInference, seed: int, features: Sequence[str]) -> list[str]:
+    """Return sentences about the halves and the tests.
+
+    features : the features that all rows selected.
+    """
     first, second = found.rows
     lines = [
         f"Inference: {first} rows, drawn with seed {seed}, selected anew, and the other {second} rows tested "
         f"these features ({found.test} tests, {100 * found.level:g} % intervals). So the p-values need no "
         "correction for the selection."
     ]
+    if set(found.unit_names) != set(features):
+        names = join_words(found.unit_names) or "none"
+        lines.append(
+            f"The half selected other features than all rows: {names}. Half of the rows show less; --k sets "
+            "the number, and another --seed draws another half."
+        )
+    if found.dispersion > 1:
+        times = number(found.dispersion)
+        lines.append(f"Variances are multiplied by {times}, Pearson's χ² over its degrees of freedom.")
     if found.reason:
         lines.append(f"There are no tests, because {found.reason}.")
     missing = [

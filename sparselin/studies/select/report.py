@@ -40,6 +40,7 @@ def write(output: Path, found: Found, command: str, seed: int, seconds: float, i
     compared = _sizes(job)
     if tested is not None:
         files["inference.csv"] = halves.table(tested.result).csv()
+    features = [row.feature for row in job.rows]
     context = {
         "run": run,
         "job": job,
@@ -50,7 +51,7 @@ def write(output: Path, found: Found, command: str, seed: int, seconds: float, i
         "model": model,
         "sizes": _size_table(compared),
         "tests": None if tested is None else halves.table(tested.result),
-        "about_tests": () if tested is None else halves.sentences(tested.result, seed),
+        "about_tests": [] if tested is None else halves.sentences(tested.result, seed, features),
         "figures": {name: page.figure(files, name, *rest) for name, *rest in _figures(job)},
         "python": python(job, tested),
     }
@@ -143,7 +144,7 @@ def _results(found: Found, compared: list[sizes.Size]) -> dict[str, Any]:
 
 
 def _tests(tested: SplitInference) -> dict[str, Any]:
-    fields = ("rows", "level", "test", "reason", "units", "unit_names")
+    fields = ("rows", "level", "dispersion", "test", "reason", "units", "unit_names")
     arrays = (
         "support",
         "estimate",

@@ -66,7 +66,7 @@ def run(
     for line in lines:
         console.print(line, **PLAIN)
     if tested is not None:
-        for line in halves.sentences(tested.result, request.seed):
+        for line in halves.sentences(tested.result, request.seed, [row.feature for row in job.rows]):
             console.print(line, **PLAIN)
         if not tested.result.reason:
             console.print(halves.table(tested.result).terminal(("feature",), ("feature",), **look))

@@ -214,6 +214,7 @@ class Job:
             "alike": findings.look_alikes(Z, single, self.units),
             # not of a part of the path only
             "dispersion": self.dispersion,
+            "counts": source.loss == "squared" and _are_counts(np.asarray(source.y, np.float64)),
             "uncertain": findings.uncertain_coefficients(Z, S, single) if self.size == len(self.path) else (),
         }
         return page.sentences(_HERE / "cautions.txt.j2", context)
@@ -233,13 +234,20 @@ class Job:
         w = np.ones(len(mu)) if source.weight is None else source.weight
         return float((w * (source.y - mu) ** 2 / mu).sum() / free)
 
-    def _missing_codes(self) -> list[tuple[str, list[tuple[float, int]], float, float]]:
-        """Return the columns of numbers, and the target, with values that may be codes of missing ones."""
+    def _missing_codes(self) -> list[tuple[str, list[tuple[float, int]], float, float, bool]]:
+        """Return the columns of numbers, and the target, with values that may be codes of missing ones.
+
+        The last entry says whether another of these columns holds such a value too.
+        """
         columns = {name: self.source.X[name].to_numpy(np.float64) for name in self.request.columns.numbers}
         if self.source.loss != "logistic":
             columns[self.source.target] = np.asarray(self.source.y, np.float64)
         found = [(name, *findings.missing_codes(values)) for name, values in columns.items()]
-        return [line for line in found if line[1]]
+        return [
+            (name, codes, low, high, _is_elsewhere(columns, name, [value for value, _ in codes]))
+            for name, codes, low, high in found
+            if codes
+        ]
 
     def _copies(self, Z: FloatArray) -> list[tuple[str, float]]:
         """Return the columns of numbers that are the target in other units, with the slopes of the target.
@@ -257,6 +265,17 @@ class Job:
                 slope = findings.is_copy(self.source.X[name].to_numpy(np.float64), y)
                 found += [(name, slope)] if slope else []
         return found
+
+
+def _are_counts(y: FloatArray) -> bool:
+    """Return whether y holds whole numbers ≥ 0, zeros among them, of which many repeat."""
+    distinct = np.unique(y)
+    return bool(distinct[0] == 0 and 2 < len(distinct) <= len(y) / 4 and (distinct % 1 == 0).all())
+
+
+def _is_elsewhere(columns: dict[str, FloatArray], name: str, values: list[float]) -> bool:
+    """Return whether a column other than `name` holds one of the values."""
+    return any(bool(np.isin(column, values).any()) for other, column in columns.items() if other != name)
 
 
 def headline(job: Job) -> str:
