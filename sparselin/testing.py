@@ -28,6 +28,16 @@ from sparselin.validation.extras import installed_by, needs
 with needs("hypothesis", f"sparselin.testing needs hypothesis: {installed_by('verify')}"):
     from hypothesis import strategies as st
 
+__all__ = [
+    "Rate",
+    "designs_with_margin",
+    "experiment",
+    "ill_conditioned_designs",
+    "integer_designs",
+    "rate",
+    "smaller",
+    "tied_designs",
+]
 Pair: TypeAlias = tuple[FloatArray, FloatArray]
 
 

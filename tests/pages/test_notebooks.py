@@ -94,6 +94,9 @@ def test_students_get_all_but_the_solutions(path):
 def test_the_notebooks_are_copied_with_what_they_link_to(tmp_path):
     assert "12 notebooks with solutions" in copy(tmp_path / "whole").output
     assert "12 notebooks without solutions" in copy("--students", tmp_path / "class").output
+    questions = (tmp_path / "class" / "docs" / "teaching.md").read_text("utf-8")
+    assert (questions.count("*Ask*:"), questions.count("*Answer*")) == (15, 0)
+    assert questions.endswith((tmp_path / "whole" / "docs" / "teaching.md").read_text("utf-8")[-200:])
     for path in NOTEBOOKS:
         assert (tmp_path / "whole" / "notebooks" / path.name).read_bytes() == path.read_bytes()
         for cell in read(tmp_path / "class" / "notebooks" / path.name).cells:

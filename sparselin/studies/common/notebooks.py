@@ -12,6 +12,7 @@ from sparselin.studies.common.command import NewPath, Terminal, force_option
 from sparselin.studies.common.folder import write_new
 
 _NOTEBOOKS = "notebooks"
+_ANSWER = re.compile(r"\s*\*Answer\*:.*?(?=\n\n|\Z)", re.DOTALL)  # on the page with pictures for a class
 _SOLUTION = re.compile(r"\s*<details>\s*<summary>Solution</summary>.*?</details>", re.DOTALL)
 _OUTSIDE = re.compile(r"\.\./[\w./-]*\w")  # a path in a notebook that leaves its folder
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
@@ -57,7 +58,7 @@ def find_checkout() -> Path | None:
 def copies(checkout: Path, students: bool) -> dict[str, bytes]:
     """Return name ↦ contents of the notebooks, of the files to which they link, and of their pictures.
 
-    students : whether the solutions are left out, and the README for teachers.
+    students : whether the solutions and answers are left out, and the README for teachers.
     """
     paths = sorted((checkout / _NOTEBOOKS).glob("*.ipynb"))
     paths += [] if students else [checkout / _NOTEBOOKS / "README.md"]
@@ -66,6 +67,8 @@ def copies(checkout: Path, students: bool) -> dict[str, bytes]:
         files = {path: without_solutions(data) for path, data in files.items()}
     for page in [page for path in paths for page in _links(path, _OUTSIDE)]:
         files[page] = page.read_bytes()
+        if students and page.suffix == ".md":
+            files[page] = _ANSWER.sub("", page.read_text(encoding="utf-8")).encode()
         if page.suffix == ".md":
             files |= {picture: picture.read_bytes() for picture in _links(page, _PICTURE)}
     root = checkout.resolve()
