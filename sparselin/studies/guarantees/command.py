@@ -81,7 +81,7 @@ def guarantee(
     R² of the best subset. The command prints the results and writes a page with figures. With FILE it
     examines only the data in this file.
 
-    Where all subsets are compared, designs have 3 to 15 or 60 rows, and at most 12 columns. A function of your
+    Where all subsets are compared, designs have 3 to 15 or 60 rows and at most 12 columns. A function of your
     own must take these sizes; for one size of your own use sl.testing.experiment in Python.
 
     Exit status: 0 if every guarantee holds, 1 if one is violated or a design could not be examined (the
