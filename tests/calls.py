@@ -43,6 +43,9 @@ CALLS = {
     "batch_omp": lambda X: sl.batch_omp(X, np.outer(Y, np.arange(40)), 2),
     "stability_selection": lambda X: sl.stability_selection(X, Y, 3, pairs=4, forced=[1]),
     "inference": lambda X: sl.inference(X, Y, sl.lasso_path(X, Y, max_steps=3, intercept=True)),
+    "inference, split": lambda X: sl.inference(
+        X, np.abs(Y).round(), sl.generalized_omp(X, np.abs(Y).round(), 2, loss="poisson"), method="split"
+    ),
     "knockoffs": lambda X: sl.knockoffs(X, Y, q=0.4, intercept=True),
     "leave_one_out": lambda X: sl.leave_one_out(X, Y, sl.ols(X, Y, 3, forced=[1])),
     "swaps": lambda X: sl.swaps(X, Y, 3, start=[0, 1, 2]),

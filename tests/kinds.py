@@ -45,7 +45,7 @@ RESULTS = {
     },
     sl.results.StabilitySelection: {
         "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
-        "n_features": EQUAL, "status": EQUAL, "names": WITNESS, "undecided": EQUAL,
+        "n_features": EQUAL, "status": EQUAL, "names": WITNESS, "undecided": EQUAL, "groups": EQUAL,
     },
     sl.results.Inference: {
         "support": INDICES, "leaves": EQUAL, "estimate": NUMBER(-1, 1), "standard_error": NUMBER(-1, 1),
@@ -100,7 +100,7 @@ RESULTS = {
     sl.results.BestSubset: {
         **SUBSET, "residual": NUMBER(0, 2), "restrictions": EQUAL, "objective": NUMBER(0, 2),
         "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "certificate": WITNESS,
-        "by_size": EQUAL, "saved": WITNESS,
+        "why_no_certificate": WITNESS, "by_size": EQUAL, "saved": WITNESS,
     },
     sl.results.SubsetsWithin: {
         "supports": WITNESS, "values": DOUBLE(0, 2), "limit": NUMBER(0, 2), "lower_bound": NUMBER(0, 2),

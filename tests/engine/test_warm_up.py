@@ -285,7 +285,7 @@ def test_the_line_says_if_nothing_can_be_stored(log, monkeypatch):
     function._cache = SimpleNamespace(
         _cache_path="", load_overload=lambda *_: None, save_overload=lambda *_: None
     )
-    expected = f"sparselin: {notice.UNSTORED.format('sparselin', 10)}\n"
+    expected = f"sparselin: {notice.UNSTORED.format('the package', 10)}\n"
     assert written(monkeypatch, io.StringIO(), lambda: function(1)) == expected
 
 

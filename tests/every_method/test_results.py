@@ -141,7 +141,18 @@ def test_the_frame_holds_numbers(found):
     assert isinstance(by_polars, polars.DataFrame)
     assert list(by_pandas.columns) == by_polars.columns
     assert len(by_pandas) == len(by_polars)
-    words = {"name", "ties", "status", "method", "quantity", "support", "hypothesis", "holds", "algorithm"}
+    words = {
+        "name",
+        "ties",
+        "status",
+        "method",
+        "quantity",
+        "support",
+        "hypothesis",
+        "unit",
+        "holds",
+        "algorithm",
+    }
     words |= {"formula", "source", "verdict", "why", "features", "enters", "leaves"}
     for key in by_pandas.columns:
         kind = np.asarray(by_pandas[key]).dtype.kind

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from house import ROOT
+from house import PROJECT
 from refusals import refuses
 
 import sparselin as sl
@@ -38,9 +38,9 @@ def test_the_table_does_not_depend_on_the_processes():
 
 
 def test_the_page_has_the_script_of_its_figure():
-    script = (ROOT / "docs" / "guarantees_experiment.py").read_text(encoding="utf-8")
+    script = (PROJECT / "docs" / "guarantees_experiment.py").read_text(encoding="utf-8")
     assert len(script.splitlines()) <= 25
-    assert f"```python\n{script}```\n" in (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    assert f"```python\n{script}```\n" in (PROJECT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 
 
 def test_ctrl_c_leaves_the_designs_so_far():
@@ -67,13 +67,16 @@ print(len(found), found.attrs["interrupted"])
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_in_a_script_without_a_main_guard():
-    run = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert run.stdout.readline() == "begins\n"
-    time.sleep(6)
-    os.killpg(run.pid, signal.SIGINT)
-    words = run.communicate(timeout=60)[0].split()
+    for seconds in (6, 30):  # a busy machine starts its workers late
+        run = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert run.stdout.readline() == "begins\n"
+        time.sleep(seconds)
+        os.killpg(run.pid, signal.SIGINT)
+        words = run.communicate(timeout=60)[0].split()
+        if words[0] != "0":
+            break
     assert words[1] == "True"
     assert 0 < int(words[0]) < 2000
 

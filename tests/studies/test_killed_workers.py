@@ -125,12 +125,12 @@ def test_verify_does_not_pass_without_a_check(tmp_path, ensemble):
 def test_guarantee_reports_the_other_designs(tmp_path, ensemble, monkeypatch, name, why):
     from sparselin.studies.guarantees import command
 
-    own = from_file(ensemble(name))
-    ENSEMBLES[own.name] = own
+    given = ensemble(name)
+    own = from_file(given)
     monkeypatch.setattr(command, "_BATCH", 1)
     arguments = ["--quick", "--designs=4", "--k=1", "--jobs=2", f"--output={tmp_path / 'report'}"]
     monkeypatch.setattr(command, "searches", lambda quick: [])
-    printed = invoke("guarantee", "--ensembles", own.name, *arguments, exit_code=1)
+    printed = invoke("guarantee", "--ensembles", given, *arguments, exit_code=1)
     assert why in printed
     assert f"{own.name} #" in printed
     lost = printed.count("could not be examined")

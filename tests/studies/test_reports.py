@@ -32,7 +32,7 @@ WORK = {
     "verify": "sparselin.studies.verification.command._collect",
     "guarantee": "sparselin.studies.guarantees.command._collect",
     "diversity": "proofs_checks.experiments.diversity.command._collect",
-    "select": "sparselin.studies.select.command._select",
+    "select": "sparselin.studies.select.run._select",
     "one pass": "sparselin.studies.select.one_pass._compress",
 }
 
