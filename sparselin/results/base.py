@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.results.display import Column, Table, as_frame, as_html, as_text, number
+from sparselin.results.display import Column, Table, as_frame, as_html, as_latex, as_text, number
 from sparselin.validation import FloatArray as FloatArray
 from sparselin.validation import IndexArray as IndexArray
 from sparselin.validation import Names as Names
@@ -156,6 +156,17 @@ class Result(abc.ABC):
                 return object.__getattribute__(self, name)  # the usual error, also one inside a property
             words = known.get(name, f"it is called {own} here")
             raise AttributeError(f"{type(self).__name__} has no attribute {name}; {words}")
+
+    def to_latex(self) -> str:
+        """Return all rows of the table that `print` shows as a LaTeX `tabular`, its notes as comments.
+
+        It needs no LaTeX package. Numbers are rounded as in the table; names are escaped.
+
+        >>> import sparselin as sl
+        >>> print(sl.softmax_penalty([1.0, 4.0]).to_latex().splitlines()[0])
+        \\begin{tabular}{rrrr}
+        """
+        return as_latex(self._table())
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

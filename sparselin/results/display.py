@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparselin.results.latex import tabular
 from sparselin.validation.extras import installed_by
 
 # the rounding of a bound that stands in the place of digits
@@ -161,6 +162,13 @@ def as_html(title: str, table: Table) -> str:
     name = html.escape(title)
     rows = f"<thead><tr>{head}</tr></thead><tbody>{first}{middle}{last}</tbody>"
     return f'<div>{name}</div><table aria-label="{name}">{rows}</table>{notes}'
+
+
+def as_latex(table: Table) -> str:
+    """Return all rows of the table as a LaTeX `tabular`, with the notes below it as comments."""
+    heads, aligned, rows, _, _ = _cells(table._replace(most=len(table.columns[0].values)))
+    notes = "".join(f"% {printable(note)}\n" for note in table.notes)
+    return tabular(heads, rows, aligned) + notes
 
 
 def as_frame(table: Table, library: str | None) -> Any:

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from sparselin.results.latex import tabular
 from sparselin.studies.common import page
 
 RED = "bold red"
@@ -107,11 +108,22 @@ class Listing:
             view.add_row(*(self.totals[i] for i in shown), style="bold")
         return view
 
+    def tex(self) -> bytes:
+        """Return the table of the page as the contents of a .tex file: a `tabular`."""
+        rows = [cells for cells, _ in self.lines]
+        numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(self.headings))]
+        return tabular(self.headings, rows, numeric).encode()
+
     def csv(self) -> bytes:
         """Return the contents of the .csv file."""
         shown = [field for field in self.fields if field.csv is not None]
         entries = ([field.value(row) for field in shown] for row in self.rows)
         return page.table([[field.csv for field in shown], *entries])
+
+
+def _is_number(cell: str) -> bool:
+    """Return whether a cell is empty or begins as a number does; such columns are aligned on the right."""
+    return not cell or cell[0].isdigit() or (cell[0] in "-−–.<≤≥" and len(cell) < 20)
 
 
 def _cell(field: Field, row: Any) -> str:

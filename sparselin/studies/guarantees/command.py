@@ -55,7 +55,8 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output",
 @common.seed_option
 @common.jobs_option
 @common.output_option(
-    "report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs"
+    "report/guarantee",
+    "index.html, results.csv, promises.tex, results.json, the figures and the worst designs",
 )
 @click.option("--quick", is_flag=True, help="A quick look that takes seconds: fewer designs in each part.")
 @common.design_option(

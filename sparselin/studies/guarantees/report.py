@@ -28,6 +28,7 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 FILES = (
     "results.csv",
+    "promises.tex",
     "large.md",
     "violation-*.npz",
     "worst-*.npz",
@@ -47,13 +48,15 @@ def write(
 ) -> Path:
     """Write the report of a run to a folder.
 
-    It consists of the page, results.json, results.csv, the figures, the worst designs, and designs on which a
-    guarantee is violated.
+    It consists of the page, results.json, results.csv, promises.tex, the figures, the worst designs, and
+    designs on which a guarantee is violated.
 
     run : the record of the run, see `page.describe`.
     failures : a sentence for each job that failed; its designs are not in `found`.
     """
     files = {"results.csv": table(found.records).csv()}
+    if found.checked:
+        files["promises.tex"] = promise_table(found.promises).tex()
     for worst in found.worst:
         files[f"{worst.search.name}.npz"] = page.archive(X=worst.X, y=worst.y, k=worst.search.k)
     for record in found.records:

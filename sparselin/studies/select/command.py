@@ -133,7 +133,7 @@ _names_option = functools.partial(click.option, multiple=True, metavar="NAME,NAM
 @click.option(
     "--output",
     type=command.NewPath(file_okay=False, path_type=Path),
-    help="The folder for index.html, selected.csv, results.json and the figures.  "
+    help="The folder for index.html, selected.csv and .tex, results.json and the figures.  "
     "[default: report/select/NAME for the table NAME.csv]",
 )
 def select(

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from sparselin.estimators import cross_validate
-from sparselin.studies.common.listing import Listing, page_field
+from sparselin.studies.common.listing import Field, Listing
 from sparselin.studies.select.data import Data
 from sparselin.studies.select.model import METHODS, ModelRequest
 from sparselin.studies.select.words import Job, number, with_error
@@ -68,11 +68,11 @@ def sentences(compared: list[Compared]) -> list[str]:
 
 
 def table(compared: list[Compared]) -> Listing:
-    """Return the table of methods for the page."""
+    """Return the table of methods for the page and methods.csv."""
     fields = [
-        page_field("method", lambda row: row.method),
-        page_field("features", lambda row: row.features),
-        page_field("error", lambda row: row.error, number),
-        page_field("std. error", lambda row: row.standard_error, number),
+        Field("method", None, "method", lambda row: row.method),
+        Field("features", None, "features", lambda row: row.features),
+        Field("error", None, "error", lambda row: row.error, number),
+        Field("std. error", None, "standard_error", lambda row: row.standard_error, number),
     ]
     return Listing(fields, compared)

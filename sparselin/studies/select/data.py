@@ -141,8 +141,8 @@ def _references(texts: Sequence[str], names: Sequence[str]) -> dict[str, str]:
         columns = [name for name in names if text.startswith(f"{name}=")]
         if not columns:
             raise BadTable(
-                f"--reference must be COLUMN=VALUE with a column that is used, such as "
-                f"{short(str(names[0]))}=VALUE; got {text!r}"
+                f"--reference must be COLUMN=VALUE with a column that is used; got {text!r}. The columns are "
+                f"{some(list(map(str, names)))}"
             )
         name = max(columns, key=len)
         found[name] = text.removeprefix(f"{name}=")

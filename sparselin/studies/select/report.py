@@ -16,7 +16,8 @@ from sparselin.studies.select.words import Job
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
-FILES = ("selected.csv", "inference.csv", *page.pictures("selection", "cross-validation"))
+_TABLES = ("selected.csv", "selected.tex", "inference.csv", "inference.tex", "methods.csv")
+FILES = (*_TABLES, *page.pictures("selection", "cross-validation"))
 
 
 class Found(NamedTuple):
@@ -36,10 +37,13 @@ def write(output: Path, found: Found, command: str, seed: int, seconds: float, i
     job, tested = found.job, found.tested
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
     model = words.table(job)
-    files = {"selected.csv": model.csv()}
+    files = {"selected.csv": model.csv(), "selected.tex": model.tex()}
     compared = _sizes(job)
     if tested is not None:
-        files["inference.csv"] = halves.table(tested.result).csv()
+        tests = halves.table(tested.result)
+        files |= {"inference.csv": tests.csv(), "inference.tex": tests.tex()}
+    if found.compared:
+        files["methods.csv"] = comparison.table(found.compared).csv()
     features = [row.feature for row in job.rows]
     context = {
         "run": run,

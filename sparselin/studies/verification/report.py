@@ -52,7 +52,12 @@ FLOW_COLUMNS = {
 }
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "clarabel")
-FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty", "errors"))
+FILES = (
+    "agreement.tex",
+    "violation-*.npz",
+    "undecided-*.npz",
+    *page.pictures("agreement", "window", "penalty", "errors"),
+)
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 TOTALS |= {"lasso": None, "rate": None, "error": max}
 
@@ -147,12 +152,13 @@ def write(
     interrupted: bool,
     failures: Sequence[Failure] = (),
 ) -> Path:
-    """Write the page, results.json, the figures, and the designs that do not agree, to a folder."""
+    """Write the page, results.json, agreement.tex, the figures, and the designs that do not agree."""
     files = {
         saved_design(output, record).name: _archive(settings, record)
         for record in records
         if record.verdict is not Agreement.AGREES
     }
+    files["agreement.tex"] = table(summary).tex()
     run = page.describe(
         _command(settings), seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES
     )
