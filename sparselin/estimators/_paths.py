@@ -212,8 +212,7 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of group OMP for all columns of y together."""
     Y = task.y.reshape(len(task.y), -1)
-    select = partial(group_omp, Y=Y, k=k, names=task.names)
-    method = partial(in_bases, select, task.X, **task.options(tol))
+    method = partial(in_bases, partial(group_omp, Y=Y, k=k, names=task.names), task.X, **task.options(tol))
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
