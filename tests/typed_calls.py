@@ -30,6 +30,7 @@ best: sl.results.BestSubset = sl.best_subset(
 )
 best = sl.best_subset(X, y, 2, hierarchy={"a:b": ["a", "b"], 0: 1})
 best = sl.resume_subset(sl.best_subset(problem, 2, box="proved", gap=0.01), time_limit=1.0)
+assert best.certificate is not None
 proof: sl.results.SubsetCertificate = sl.results.SubsetCertificate.from_json(best.certificate.to_json())
 proved: sl.results.SubsetVerification = proof.verify(X, y, sample_weight=y)
 nearly: sl.results.SubsetsWithin = sl.subsets_within(X, y, 2, eps=0.1, ridge=1.0)
@@ -49,6 +50,9 @@ mu: float = sl.coherence(X) + sl.babel(X, 2)[1] + sl.exact_recovery_coefficient(
 # Estimators: `fit` returns the class of the estimator, and what it sets has types.
 selector = sl.estimators.OMPSelector(n_features_to_select=1).fit(X, y)
 assert_type(selector, sl.estimators.OMPSelector)
+sl.estimators.OMPSelector("cv_1se", loss="poisson", groups=[0, 1], group_weights="noise")
+sl.estimators.OMPSelector(1, loss="hinge")  # type: ignore[arg-type]
+sl.estimators.OMPSelector(n_features_to_select="best")  # type: ignore[arg-type]
 assert_type(selector.at(1), sl.estimators.OMPSelector)
 assert_type(selector.selected_, IndexArray)
 assert_type(selector.coef_, FloatArray)

@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import warnings
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit
@@ -76,6 +76,10 @@ class _Attributes:
     groups_: Any
 
 
+Rule = Literal["auto", "ebic", "bic", "aic", "loo", "cv", "cv_1se"]
+Loss = Literal["squared", "logistic", "poisson"]
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class PathSelector(  # type: ignore[misc]
     _Attributes,
@@ -88,7 +92,7 @@ class PathSelector(  # type: ignore[misc]
 ):
     """A selector that computes a path once and chooses the number of features along it."""
 
-    n_features_to_select: int | float | str = "auto"
+    n_features_to_select: int | float | Rule = "auto"
     _: dataclasses.KW_ONLY
     tol: float | None = None
     forced: validation.Columns = ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 import sparselin as sl
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
-from sparselin.estimators._selector import PathSelector
+from sparselin.estimators._selector import Loss, PathSelector
 from sparselin.greedy.omp import refit
 from sparselin.lasso.path import last_within, path_beyond
 from sparselin.problem.argument_names import suggest_parameters
@@ -139,8 +139,8 @@ class OMPSelector(PathSelector):
     """
 
     groups: Any = None
-    group_weights: str | None = None
-    loss: str = "squared"
+    group_weights: Literal["sqrt", "noise"] | None = None
+    loss: Loss = "squared"
     standardize: bool = False
     positive: bool = False
 
@@ -248,7 +248,7 @@ class SequentialLassoSelector(PathSelector):
     """
 
     method: str = "lasso"
-    loss: str = "squared"
+    loss: Loss = "squared"
     standardize: bool = False
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
