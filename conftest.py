@@ -19,7 +19,9 @@ from hypothesis import HealthCheck, settings
 
 # Doctests are collected from the pages. tests/pages/test_gallery.py runs the gallery, and `make docs` runs
 # the rest.
+# files of the site, and scripts that compute when they are imported
 collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
+collect_ignore_glob += ["docs/guarantees_experiment.py"]
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob += [
         "sparselin/neural/*",
