@@ -42,7 +42,7 @@ class TestCommandLine:
         invoke(*arguments, "--jobs", "1", "--output", folder)
         names = {path.name for path in folder.iterdir()}
         figures = {f"{name}.{kind}" for name in ("agreement", "window", "penalty") for kind in ("png", "svg")}
-        assert names == {"index.html", "results.json"} | figures
+        assert names == {"index.html", "results.json", "agreement.tex"} | figures
         page = (folder / "index.html").read_text(encoding="utf-8")
         assert page.count("data:image/svg+xml;base64,") == 3
         assert "0 violate the theorem, and 0 are undecided.</div>" in page

@@ -170,7 +170,7 @@ class TestCommand:
         arguments = ["verify", "--claim", "flow", "--designs", "3", "--ensembles", "gaussian,digits"]
         words = invoke(*arguments, "--jobs", "1", "--output", tmp_path)
         assert "The run passes. In 3 designs with" in words
-        names = {"index.html", "results.json", "errors.svg", "errors.png"}
+        names = {"index.html", "results.json", "agreement.tex", "errors.svg", "errors.png"}
         assert {path.name for path in tmp_path.iterdir()} == names
         page = (tmp_path / "index.html").read_text(encoding="utf-8")
         assert "sparselin verify --designs 3 --claim flow --ensembles gaussian,digits --seed 0" in page
