@@ -5,9 +5,9 @@ hold. With the squared loss, and y ~ N(μ, σ²I/w) with μ in the span of the m
 coefficient, F for a group of them, with n − rank degrees of freedom. For logistic and Poisson regression
 they are approximate for large n: the likelihood estimate is near N(β, (XᵀVX)⁻¹), where V holds the variances
 of y, which gives Wald's tests, z for a coefficient and χ² for a group (McCullagh and Nelder, *Generalized
-Linear Models*, 1989). Counts often vary more than Poisson
-counts. Let φ be Pearson's χ² = Σ w(y − μ)²/μ divided by its degrees of freedom; if φ > 1, the covariance is
-multiplied by φ (quasi-Poisson). statsmodels computes all of these.
+Linear Models*, 1989). Counts often vary more than Poisson counts. Let φ be Pearson's χ² = Σ w(y − μ)²/μ
+divided by its degrees of freedom; if φ > 1, the covariance is multiplied by φ (quasi-Poisson). statsmodels
+computes all of these.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from sparselin.greedy.generalized import generalized_group_omp, generalized_omp
-from sparselin.greedy.omp import group_omp, in_bases
+from sparselin.greedy.omp import group_omp, in_bases, refit
 from sparselin.problem import Problem
 from sparselin.problem.arguments import rows_with_weight
 from sparselin.problem.errors import rank_level
 from sparselin.problem.paths import check_path, responses
 from sparselin.results import Fit, FloatArray, GeneralizedPath, GroupPath, IndexArray, SplitInference, Status
 from sparselin.results.display import plural
-from sparselin.validation import Rng
+from sparselin.validation import Rng, check_generator
 from sparselin.validation.extras import installed_by, needs
 
 # A family of statsmodels for each loss.
@@ -57,7 +57,9 @@ def split_units(
     check_path(problem, path)
     rows = rows_with_weight(problem, X, sample_weight)
     half = len(rows) // 2
-    order = np.random.default_rng(rng).spawn(1)[0].permutation(rows)
+    if half == 0:
+        raise ValueError(f"X must have two rows with a positive weight, or more; got {len(rows)}")
+    order = check_generator(rng).spawn(1)[0].permutation(rows)
     first, second = np.sort(order[:half]), np.sort(order[half:])
     plain = Problem(X, numbers)
     A = plain.columns(np.arange(plain.d)).astype(np.float64)
@@ -198,7 +200,10 @@ def _reason(X: FloatArray, y: FloatArray, fit: Fit, weight: FloatArray | None, f
         rows, unknown = plural(len(y), "row"), plural(X.shape[1], "coefficient")
         return f"{rows} do not determine {unknown} and the variance; select fewer features"
     if fit.loss == "squared":
-        return "y is constant on these rows" if np.ptp(y) == 0 else ""
+        data = Problem(X, y, sample_weight=weight, intercept=fit.with_intercept)
+        left = refit(data, range(X.shape[1])).residual_norm[-1]
+        exact = left <= data.rounding() * data.y_norm
+        return "the model fits these rows exactly, so there is no noise to test against" if exact else ""
     if fit.loss == "logistic" and np.ptp(y) == 0:
         return "these rows have one class only"
     if not y.any():

@@ -170,6 +170,17 @@ def test_generalized_paths_name_their_labels(frame):
     assert list(found.to_frame()["name"]) == list(found.unit_names)
 
 
+def test_an_exact_fit_has_no_tests(rng):
+    """Rounding errors are no noise: without this rule p is 1e-256."""
+    X = rng.standard_normal((30, 3))
+    for ones in (False, True):
+        fit = Fit(3, with_intercept=ones)
+        for y in (X[:, 0] - X[:, 2] + 3 * ones, np.full(30, 2.0 * ones)):
+            assert "exactly" in classical(1e-12 * X, y, np.arange(3), list("abc"), fit, 0.95, 30).reason
+    constant = classical(X, np.full(30, 2.0), np.arange(3), list("abc"), Fit(3), 0.95, 30)
+    assert not constant.reason  # without an intercept it is data like others
+
+
 def test_groups_need_a_split(rng):
     X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
     path = OMPSelector(1, groups=[0, 0, 1, 1]).fit(X, y).path_
@@ -178,6 +189,8 @@ def test_groups_need_a_split(rng):
     refuses("splits is for a SelectionPath", sl.inference, X, y, path, method="split", splits=3)
     refuses("needs the rows", sl.inference, sl.Problem(X, y), None, path, method="split", error=TypeError)
     two = OMPSelector(1, groups=[0, 0, 1, 1]).fit(X, np.column_stack([y, y])).path_
+    refuses("rng must be", sl.inference, X, y, path, method="split", rng="a", error=TypeError)
+    refuses("two rows", sl.inference, X[:1], y[:1], path, method="split")
     refuses("one output", sl.inference, X, np.column_stack([y, y]), two, method="split")
 
 
