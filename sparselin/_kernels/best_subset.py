@@ -20,6 +20,11 @@ Indices = NDArray[np.intp]
 
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
+# Sets whose residuals are below the best one plus this are its rivals. It exceeds the errors of bounds.
+NEAR = 3e-10
+# The number of rivals that are kept, and the number of nodes, in addition to a quarter of all nodes, that are
+# visited only to find rivals. When one of them is used up, the search no longer looks for rivals.
+_RIVALS, _SPARE = 64, 2000
 # the property of D: C ⪰ D on F; C_A ⪰ D_A for all |A| ≤ m; none; D not computed yet; level not computed yet
 CONVEX, SPARSE, NONE, OPEN, STALE = range(5)
 # Columns are projected again when the squared length of one is below this times its squared growth a_j.
@@ -35,7 +40,8 @@ _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
-DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = range(6)  # entries of `SubsetSearch.counters`
+# the entries of `SubsetSearch.counters`
+DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN, NEARBY, EXTRA = range(8)
 
 
 class SubsetData(NamedTuple):
@@ -93,10 +99,13 @@ class SubsetSearch(NamedTuple):
     m: int  # the number of features that may be added
     inside: Indices  # (m + 1,) the features added so far, one for each level
     found: Indices  # (m + 1,) the best set
-    value: Reals  # (1,) ‖P^⊥y‖² of the best set
-    counters: Indices  # level (−1 if done), nodes, improvements, sizes of `found` and `unclear`, and WITHIN
+    value: Reals  # (2,) ‖P^⊥y‖² of the best set, and the limit: sets at or above it are not searched for
+    counters: Indices  # level (−1 if done), nodes, improvements, sizes of `found` and `unclear`, WITHIN, the
+    # number of rivals, and the nodes visited only for rivals
     unclear: Indices  # a·d + b for sets of a, b and the first `counters[WITHIN]` of `inside`, see `_doubt`
     work: Reals  # (4, d), workspace of `_try`
+    rivals: Indices  # (64, m + 2) the sets below the limit, besides the best one: their size and features
+    squares: Reals  # (64,) their ‖P^⊥y‖², less the error where it is not small
 
 
 class SubsetBasis(NamedTuple):
@@ -116,16 +125,18 @@ def empty_search(m: int, value: float, d: int) -> SubsetSearch:
     """Allocate the state of a search that may add m features, with d candidates and a first value."""
     inside = np.zeros(m + 1, np.intp)
     found = np.zeros(m + 1, np.intp)
-    counters = np.zeros(6, np.intp)
+    counters = np.zeros(8, np.intp)
     unclear, work = np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d))
     return SubsetSearch(
         m=m,
         inside=inside,
         found=found,
-        value=np.array([value]),
+        value=np.array([value, value + NEAR]),
         counters=counters,
         unclear=unclear,
         work=work,
+        rivals=np.zeros((_RIVALS, m + 2), np.intp),
+        squares=np.zeros(_RIVALS),
     )
 
 
@@ -167,14 +178,19 @@ def search(stack, state, stop):
     counters = state.counters
     while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level = counters[DEPTH]
-        target = state.value[0] - SLACK
         if stack.kind[level] == STALE:
             break
-        if stack.bound[level] >= target:
+        if stack.bound[level] >= state.value[1]:
             counters[DEPTH] -= 1
             continue
         if counters[NODES] >= stop:
             break
+        if stack.bound[level] >= state.value[0] - SLACK:
+            if counters[EXTRA] >= _SPARE + counters[NODES] // 4:
+                state.value[1] = state.value[0] - SLACK
+                continue
+            counters[EXTRA] += 1
+        target = state.value[1]
         counters[NODES] += 1
         if state.m - level <= 2:
             _scan(stack, state, level)
@@ -221,6 +237,8 @@ def _project(data, state, size):
     square, moved = remainder(data, state.inside[:size])
     data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - square))
     _note(state, size, square)
+    if square >= state.value[1]:
+        _keep(state, state.inside, size, square - moved)
 
 
 @kernel()
@@ -288,7 +306,7 @@ def _branch(stack, state, level, base):
             stack.bound[level] = np.inf
         elif stack.kind[level] != NONE:
             stack.bound[level] = max(stack.bound[level], base - _largest(frame.v, F, left)[0])
-        if deeper or state.counters[UNCLEAR] > 0 or stack.bound[level] >= state.value[0] - SLACK:
+        if deeper or state.counters[UNCLEAR] > 0 or stack.bound[level] >= state.value[1]:
             break
 
 
@@ -552,13 +570,50 @@ def _eliminate(stack, level):
 def _note(state, size, square):
     """Record the first `size` features of `state.inside` as the best set, if it is better by at least SLACK.
 
+    A set that is not better but below the limit becomes a rival, and so does the best set before.
+
     square : ‖r‖², r the residual of y on this set.
     """
-    if square < state.value[0] - SLACK:
+    value, counters = state.value, state.counters
+    if square < value[0] - SLACK:
+        last = value[0]
+        value[0] = square
+        value[1] = min(value[1], square + NEAR)
+        if counters[MOVES] > 0:
+            _keep(state, state.found, counters[SIZE], last)
         copy(state.inside[:size], state.found)
-        state.counters[SIZE] = size
-        state.counters[MOVES] += 1
-        state.value[0] = square
+        counters[SIZE] = size
+        counters[MOVES] += 1
+    elif square < value[1]:
+        _keep(state, state.inside, size, square)
+
+
+@inner()
+def _keep(state, features, size, square):
+    """Keep the first `size` features as a rival, if `square` is below the limit.
+
+    If there is no room for it, rivals that are no longer below the limit are forgotten. If there still is
+    none, the limit falls below the best value, so that the search no longer looks for rivals.
+    """
+    value, counters, rivals, squares = state.value, state.counters, state.rivals, state.squares
+    if square >= value[1]:
+        return
+    if counters[NEARBY] == len(squares):
+        kept = 0
+        for i in range(len(squares)):
+            if squares[i] < value[1]:
+                copy(rivals[i], rivals[kept])
+                squares[kept] = squares[i]
+                kept += 1
+        counters[NEARBY] = kept
+    at = counters[NEARBY]
+    if at == len(squares):
+        value[1] = value[0] - SLACK
+        return
+    rivals[at, 0] = size
+    copy(features[:size], rivals[at, 1:])
+    squares[at] = square
+    counters[NEARBY] += 1
 
 
 @inner()
@@ -890,7 +945,7 @@ def _try(stack, state, level, size, square):
             top = j
     for j in range(F):
         gain = c[j] * c[j]
-        needed = square - state.value[0] + SLACK
+        needed = square - state.value[1]
         if j == top or gain + 4 * w[j] > needed:
             if 4 * w[j] > _ERROR and gain + 4 * w[j] > needed:
                 _doubt(state, size, index[j], index[j])
@@ -911,7 +966,7 @@ def _pairs(state, G, index, F, size, square):
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(F):
-        if _better(G[j], u, c, p, w, j, square - state.value[0] + SLACK) == 0:
+        if _better(G[j], u, c, p, w, j, square - state.value[1]) == 0:
             continue
         for l in range(j):
             rho = G[j, l] * u[j] * u[l] - p[j] * p[l]
@@ -919,7 +974,7 @@ def _pairs(state, G, index, F, size, square):
             gain = c[j] * c[j] + c[l] * c[l] - 2 * rho * c[j] * c[l]
             error = 8 * (w[j] + w[l])
             clear = height > _PARALLEL and error <= _ERROR
-            if clear or gain > (square - state.value[0] + SLACK) * height - max(error, _ERROR):
+            if clear or gain > (square - state.value[1]) * height - max(error, _ERROR):
                 if clear:
                     inside[size], inside[size + 1] = index[j], index[l]
                     _note(state, size + 2, max(0.0, square - gain / height))

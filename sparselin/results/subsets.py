@@ -172,7 +172,13 @@ class BestSubset(SubsetResult):
         for rounding is 1e-9·‖y‖² in the best-first search, else 1e-6·‖y‖² (see `best_subset`). It may be
         optimal although a gap was asked for.
     nodes : the number of nodes of the search tree that were visited.
-    certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None.
+    unique : True if the best set is proved to be unique: every other set of t features (or of as many groups)
+        has a larger value in exact arithmetic. False if another one has exactly the same value. None if
+        neither is known.
+    second : a second set of the same value, as indices in increasing order, if `unique` is False; else None.
+    uniqueness : the reason why `unique` is None; else "".
+    certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None. It says nothing
+        about uniqueness.
     why_no_certificate : the reason why there is no certificate, and what to do; "" if there is one.
     by_size : the results for several k, in increasing order, if more than one k was asked for.
     saved : the state of a search that was stopped, for `resume_subset`; else None.
@@ -184,6 +190,9 @@ class BestSubset(SubsetResult):
     lower_bound: float
     optimal: bool
     nodes: int
+    unique: bool | None
+    second: IndexArray | None
+    uniqueness: str
     certificate: BoundProof | None = dataclasses.field(compare=False)
     why_no_certificate: str = dataclasses.field(compare=False)
     by_size: tuple[BestSubset, ...]

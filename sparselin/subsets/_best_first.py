@@ -22,9 +22,9 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
-from sparselin.subsets._search import SearchResult, order_by_quotients
+from sparselin.subsets._search import Rivals, SearchResult, order_by_quotients
 from sparselin.subsets._set_values import SetFit, SetValue
-from sparselin.subsets._tree_record import Node, TreeRecord
+from sparselin.subsets._tree_record import Node, TreeRecord, certificate_of
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import Operation
 
@@ -38,10 +38,11 @@ _MARGIN = 1e-10
 # With a bound that is lower than the value by more than this times ‖y‖² the result is not called optimal.
 _LOST = 1e-9
 _SLACK = 1e-12  # a decrease of the value by less than this times ½‖y‖² is not an improvement
-_NO_TREE = "the tree of the search was too large to keep: ask for a gap"
-_UNPROVED = "rounding leaves a lower bound of the search unproved, or it is 0: add a ridge, or ask for a gap"
+# The number of sets that are kept because they may be as good as the best one.
+_RIVALS = 64
 # The tree of a search with more vectors than this is not kept for a certificate.
 _VECTORS = 50_000
+_NONE = np.empty(0, np.intp)
 # The number of groups that are tried in the place of another one to improve the first sets.
 _TRIED = 3
 
@@ -56,6 +57,8 @@ class BestFirst:
         they nearly reach (`Scaled.at_bounds`).
     floor : the least lower bound of the closed nodes.
     covered : the least lower bound of the nodes that were closed without fitting a set.
+    near : the sets that might be as good as the best one when they were met, and bounds on their values.
+    crowded : whether some such sets were forgotten, because there were too many.
     second : the least lower bound of the sets, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     ceiling : an upper bound on the least value of a set, without rounding errors, if `within` is given.
@@ -73,18 +76,22 @@ class BestFirst:
         given: Restrictions,
         gap: float = 0.0,
         within: float | None = None,
+        left_out: IndexArray = _NONE,
     ) -> None:
         self.problem = problem
         self.k = k
         self.forced = forced
         self.given = given
         self.gap, self.within = gap, within
+        self.left_out = left_out
+        self.near: dict[tuple[int, ...], float] = {}
+        self.crowded = False
         self.scaled = Scaled(problem, given)
         self.nodes = self.moves = 0
         self.floor = self.covered = self.second = math.inf
         self.listed: dict[tuple[int, ...], SetValue] = {}
         self.candidates: list[tuple[str, SetFit]] = []
-        groups = np.unique(given.group)
+        groups = np.setdiff1d(given.group, left_out)
         self.best = self.scaled.fit(forced)
         self.groups = forced
         self.ceiling = math.inf
@@ -95,7 +102,7 @@ class BestFirst:
             self._start()
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)
-        state[forced] = IN
+        state[np.isin(groups, forced)] = IN
         kept = self.scaled.strict and within is None and problem.y_norm > 0
         self.record = TreeRecord() if kept else None
         if given.is_derived:
@@ -135,13 +142,15 @@ class BestFirst:
         """Minimise the objective on these groups, and keep the set if it is the best so far."""
         fit = self.scaled.fit(groups)
         if fit.value < self.best.value - _SLACK * self.scaled.half:
-            self.second = min(self.second, self.best.value - self.room)
+            last = self.groups, self.best.value - self.room
+            self.second = min(self.second, last[1])
             first = self.forced
             groups = np.append(first, np.setdiff1d(groups, first))
             room = self.scaled.value_error(fit.coef)
             # in one step, so that an interrupted search shows a set with its value
             self.best, self.groups, self.room = fit, groups, 2 * room
             self.moves += 1
+            self._keep(*last)
             if self.within is not None:
                 self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
         return fit
@@ -334,6 +343,7 @@ class BestFirst:
         low = Stage(self.scaled, live).lower_of(fit, live)[0]
         if low < self.target:
             low = max(low, self.scaled.values.value(fit.J).low)
+        self._keep(live, low)
         *sides, stable, binds = self.scaled.at_bounds(fit)
         operation: Operation = ("value", *(tuple(J.tolist()) for J in sides))
         best = (self.groups, *self.scaled.at_bounds(self.best)[:2])
@@ -348,6 +358,24 @@ class BestFirst:
         elif not all(map(np.array_equal, map(np.sort, (live, *sides)), map(np.sort, best))):
             self.second = min(self.second, low)
         self._finish(node, [*operations, operation], max(node.bound, low))
+
+    def _keep(self, groups: IndexArray, low: float) -> None:
+        """Keep a set with this lower bound on its value, if it may be as good as the best set."""
+        if low >= self.best.value + self.room:
+            return
+        self.near[tuple(sorted(groups.tolist()))] = low
+        if len(self.near) > _RIVALS:
+            limit = self.best.value + self.room
+            self.near = {S: value for S, value in self.near.items() if value < limit}
+        if len(self.near) > _RIVALS:
+            self.near.popitem()
+            self.crowded = True
+
+    def rivals(self) -> Rivals:
+        """Return the sets that may be as good as the best one, after a completed search."""
+        high = self.scaled.values.value(self.best.J).high
+        sets = [np.array(S, np.intp) for S, low in self.near.items() if low <= high]
+        return Rivals(sets=sets, is_complete=self.covered > high and not self.crowded)
 
     def _list(self, groups: IndexArray) -> None:
         """Add a set of k groups and its value to the list, unless the value is above the limit."""
@@ -462,39 +490,4 @@ class BestFirst:
 
     def certificate(self) -> SubsetCertificate | str:
         """Return a certificate of the search so far, or the reason why there is none."""
-        origin = self.problem.origin or self.problem
-        if origin.design.scale is not None or origin.exact_columns([]) is None:
-            return "the columns of the search are not those of X: pass X and y, without standardize=True"
-        if not self.scaled.strict:
-            return "the columns are too close to dependent for its arithmetic: add a ridge, or drop some"
-        if self.record is None:
-            return _NO_TREE if self.problem.y_norm else "y is 0, so no set is better"
-        scaled, given = self.scaled, self.given
-        vectors = {node.number: node.vector for node in self.open}
-        parts = self.record.parts(vectors, given.group, scaled.units.lift)
-        if ("bound", -1) in parts["tree"]:
-            return _UNPROVED
-        value = self.best.value + self.room
-        least = min(self.covered, self.second, self.open[0].bound if self.open else math.inf)
-        *sides, stable, _ = scaled.at_bounds(self.best)
-        if least <= 0 or not stable:
-            return _UNPROVED
-        gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
-        single = np.array_equal(given.group, np.arange(len(given.group)))
-        return SubsetCertificate(
-            shape=(self.problem.n, self.problem.d),
-            k=self.k,
-            ridge=float(given.ridge),
-            gap=gap,
-            intercept=origin.design.ones is not None,
-            forced=tuple(self.forced.tolist()),
-            groups=None if single else given.group,
-            lower=given.low,
-            upper=given.high,
-            support=tuple(self.groups.tolist()),
-            at_lower=tuple(sides[0].tolist()),
-            at_upper=tuple(sides[1].tolist()),
-            scale=scaled.units.shift,
-            hierarchy=given.hierarchy.pairs,
-            **parts,
-        )
+        return certificate_of(self)

@@ -76,15 +76,15 @@ class DepthFirst(ProjectedSearch):
     stack : the open nodes of the current branch.
     """
 
-    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
+    def __init__(self, problem: Problem, k: int, forced: IndexArray, left_out: IndexArray) -> None:
         d = problem.d
         m = k - len(forced)
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
-        super().__init__(problem, k, forced)
+        super().__init__(problem, k, forced, left_out)
         self.data = self._project_off(forced)
         self.stack = kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.empty_search(m, self.first.value, d)
-        free = np.setdiff1d(np.arange(d), forced)
+        free = np.setdiff1d(np.arange(d), np.append(forced, left_out))
         self.stack.features[0, : len(free)] = free
         self.stack.size[0] = len(free)
         self.stack.kind[0] = kernels.STALE
@@ -105,10 +105,20 @@ class DepthFirst(ProjectedSearch):
 
     def advance(self, stop: float) -> bool:
         """Search until the number of visited nodes is `stop`; return whether the tree is exhausted."""
+        began = self.nodes
         while not kernels.search(self.stack, self.best, int(stop)):
             if not kernels.renew(self.data, self.stack, self.best):
-                return False
+                return began >= stop and self._finish_early()
         return True
+
+    def _finish_early(self) -> bool:
+        """End the search if only rivals of the best set can be left; return whether that is so."""
+        left = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
+        level = self.best.value[0] - kernels.SLACK
+        if not (left >= level).all():
+            return False
+        self.best.value[1] = level
+        return bool(kernels.search(self.stack, self.best, 0))
 
     @property
     def lower(self) -> float:

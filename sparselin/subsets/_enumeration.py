@@ -30,6 +30,7 @@ from sparselin.problem.errors import TINY
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets._projected import ProjectedSearch
+from sparselin.subsets._search import Rivals
 from sparselin.subsets.dependence import exact_residual, least_residuals, original_columns
 
 # The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
@@ -40,6 +41,10 @@ _ROWS = 128
 _WIDTH = 512
 # Columns whose error is above this, in units of u, are projected exactly.
 _ROUGH = 1e3
+# Up to this number of sets is compared if the first one has no residual, only for others that have none.
+_QUICK = 10**7
+# The number of sets near the best one that rounding leaves open and that are kept.
+_DOUBTFUL = 64
 # With more sets than this that one call reports, the others are left out, and nothing is proved.
 _FLOOD = 10**6
 
@@ -69,24 +74,31 @@ class Enumeration(ProjectedSearch):
     free : the features that may be added to the forced ones.
     open : whether tiles are left.
     floor : the least exact value of the sets that rounding leaves open, or 0 if it is not known.
+    doubtful : such sets with their values, if these are near the best one.
+    is_open : whether the value of some set is not known.
     """
 
     step = 1
 
-    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
-        super().__init__(problem, k, forced)
+    def __init__(self, problem: Problem, k: int, forced: IndexArray, left_out: IndexArray) -> None:
+        super().__init__(problem, k, forced, left_out)
         m = k - len(forced)
         self.origin = (problem.origin or problem).without_scales()
         self.floor = math.inf
+        self.is_open = False
         self.data = self._project_off(self.kernel_data(), forced[:0], forced)
         value = min(self.first.value, float(self.data.y @ self.data.y))
         self.best = kernels.empty_search(m, value, 0)
         first = np.unique(self.data.exact.twins, return_index=True)[1]  # equal columns make equal sets
-        free = np.setdiff1d(first[self.data.X[first].any(axis=1)], forced)
+        free = np.setdiff1d(first[self.data.X[first].any(axis=1)], np.append(forced, left_out))
         # nearly equal columns become neighbours, and the tiles of good sets come first
         self.free = free[np.argsort(-abs(self.data.X[free] @ self.data.y), kind="stable")]
         self.most = min(m, len(self.free))
-        self.open = self.most > 0 and value > kernels.SLACK
+        few = math.comb(len(self.free), self.most) <= _QUICK
+        self.open = self.most > 0 and (value > kernels.SLACK or few)
+        if not self.open:
+            self._forget_rivals()
+        self.doubtful: list[tuple[float, IndexArray]] = []
         self._made: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,9 +115,15 @@ class Enumeration(ProjectedSearch):
         return super().undecided or self.floor < self.best.value[0] - kernels.SLACK
 
     def advance(self, stop: float) -> bool:
+        began = self.nodes
         for place in itertools.islice(self._places() if self.open else (), self.nodes, None):
             if self.nodes >= stop:
-                return False
+                if began < stop or self.best.value[0] > kernels.SLACK:
+                    return False
+                self._forget_rivals()
+                break
+            if self.best.value[1] <= 0:
+                break
             self._examine(*place)
             self.best.counters[kernels.NODES] += 1
         self.open = False
@@ -130,6 +148,8 @@ class Enumeration(ProjectedSearch):
         if self._made.get("before") != before:
             self._made = {"before": before, "level": self._project(before)}
         level = self._made["level"]
+        if level.square <= self.best.value[1]:  # all these sets are rivals
+            self._forget_rivals()
         if level.square <= kernels.SLACK:
             return
         if self._made.get("panel") != panel:
@@ -173,19 +193,19 @@ class Enumeration(ProjectedSearch):
                     data.X[j] = e
                     data.own[j] = e.any()
                 elif data.own[j] == 0:
-                    self.floor = 0.0
+                    self._leave_open()
         return data
 
     def _goal(self, level: _Level) -> float:
         """Return the share of ‖y‖² by which a set of the level must reduce it, to be better than the best."""
-        return min(1.0, 1 - (float(self.best.value[0]) - kernels.SLACK) / level.square)
+        return min(1.0, 1 - float(self.best.value[1]) / level.square)
 
     def _compare_tile(self, level: _Level, panel: FloatArray, i: int, j: int) -> None:
         """Compare the sets whose first column is in the panel, from i on, and whose second is in the tile."""
         rows = level.Z[j : j + _ROWS if j else 1]
-        need = self._goal(level)
         count = len(level.Z)
         found: dict[int, IndexArray] = {}
+        flooded: list[int] = []
 
         def compare(start: int, stop: int) -> None:
             T = rows @ level.Z[j + start : j + stop].T
@@ -193,14 +213,23 @@ class Enumeration(ProjectedSearch):
             arguments = T, panel, level.c, level.w, (i, j, j + start), need
             size = triples(*arguments, out)
             if size > _FLOOD:
-                self.floor = 0.0
+                flooded.append(start)
             elif size > len(out):
                 out = np.empty((size, 3), np.intp)
                 triples(*arguments, out)
             found[start] = out[:size]
 
         with workers(6.0 * len(panel) * len(rows) * (count - j)) as threads:
+            need = self._goal(level)
             spread_chunks(compare, count - j, _WIDTH, threads)
+            if flooded:  # perhaps with rivals
+                self._forget_rivals()
+                flooded.clear()
+                need = self._goal(level)
+                if self.best.value[1] > 0:
+                    spread_chunks(compare, count - j, _WIDTH, threads)
+        if flooded:
+            self._leave_open()
         sets = np.concatenate([found[start] for start in sorted(found)])
         self._compare(level, sets[:, (i == 0) + (j == 0) :])
 
@@ -221,7 +250,7 @@ class Enumeration(ProjectedSearch):
                     e = e / length
                     error = error + 2 * (w[a] + w[b]) / length
                 if error > 1:
-                    self.floor = 0.0
+                    self._leave_open()
                 elif e.any():
                     third = _third(level, error, g, level.c[a], e, self._goal(level))
                     # of three nearly equal columns, only the pair of the first two counts
@@ -241,7 +270,7 @@ class Enumeration(ProjectedSearch):
         features, places = np.unique(sets, return_inverse=True)
         data = original_columns(self.origin, np.append(features, forced))
         if data is None:
-            self.floor = 0.0
+            self._leave_open()
             return
         fixed = np.arange(len(features), data.shape[1] - 1)
         places = np.column_stack([np.tile(fixed, (len(sets), 1)), places.reshape(sets.shape)])
@@ -252,7 +281,25 @@ class Enumeration(ProjectedSearch):
         least = least_residuals(columns[:, :, :-1], columns[:, :, -1], unit[:, -1]) / scale**2
         for J in places[least <= self.best.value[0] + _MARGIN]:
             r = exact_residual(data[:, J], data[:, -1])
-            self.floor = min(self.floor, float(r @ r) / self.problem.y_norm**2)
+            value = float(r @ r) / self.problem.y_norm**2
+            self.floor = min(self.floor, value)
+            if value < self.best.value[0] + _MARGIN and len(self.doubtful) < _DOUBTFUL:
+                self.doubtful.append((value, np.append(self.forced, features[J[len(fixed) :]])))
+
+    def rivals(self) -> Rivals:
+        sets, is_complete = super().rivals()
+        sets += [S for value, S in self.doubtful if value < self.best.value[0] + _MARGIN / 2]
+        full = len(self.doubtful) == _DOUBTFUL
+        return Rivals(sets=sets, is_complete=is_complete and not (full or self.is_open))
+
+    def _leave_open(self) -> None:
+        """Note that the values of some sets are not known."""
+        self.floor = 0.0
+        self.is_open = True
+
+    def _forget_rivals(self) -> None:
+        """Search for better sets only from now on, not for sets that are as good."""
+        self.best.value[1] = min(self.best.value[1], self.best.value[0] - kernels.SLACK)
 
     def _direction(self, before: IndexArray, j: int) -> FloatArray | None:
         """Return P^⊥X_j/‖P^⊥X_j‖, or zeros, computed exactly, where P^⊥ projects off the columns `before`."""

@@ -14,7 +14,7 @@ from sparselin.greedy.incumbents import Incumbent, first_sets, squared_residual
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.results import IndexArray, SelectionPath, Status
-from sparselin.subsets._search import SearchResult
+from sparselin.subsets._search import Rivals, SearchResult
 from sparselin.subsets.unit_data import UnitData
 
 # The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
@@ -35,6 +35,7 @@ class ProjectedSearch:
 
     Attributes
     ----------
+    left_out : features that are not searched, because they are multiples of others.
     unit : the columns and y, scaled to unit length.
     first, candidates : the best of the first sets, and the pairs (name, R²) of all of them.
     data : the columns and y, projected off the forced columns.
@@ -45,10 +46,11 @@ class ProjectedSearch:
     data: kernels.SubsetData
     best: kernels.SubsetSearch
 
-    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
+    def __init__(self, problem: Problem, k: int, forced: IndexArray, left_out: IndexArray) -> None:
         self.problem = problem
         self.k = k
         self.forced = forced
+        self.left_out = left_out
         self.unit = UnitData.by_length(problem, np.arange(problem.d))
         X, y = self.unit.X, self.unit.y
         self.first = Incumbent(forced, squared_residual(X[:, forced], y))
@@ -133,6 +135,22 @@ class ProjectedSearch:
             moves=int(self.best.counters[kernels.MOVES]),
             candidates=tuple(self.candidates),
         )
+
+    def rivals(self) -> Rivals:
+        """Return the sets whose values may be at most that of the best set.
+
+        Bounds and values in the search have errors of at most _MARGIN, but residuals by projection have been
+        noted with their own errors.
+        """
+        square, error = kernels.remainder(self.data, self.support[len(self.forced) :])
+        value = max(float(self.best.value[0]), square) + error
+        sets = self.best.rivals[: self.best.counters[kernels.NEARBY]]
+        near = self.best.squares[: len(sets)] < value + _MARGIN
+        found = [np.append(self.forced, row[1 : row[0] + 1]) for row in sets[near]]
+        if self.first.value < value + _MARGIN:
+            found.append(self.first.S)
+        apart = self.best.value[1] - _MARGIN > value and not self.undecided
+        return Rivals(sets=found, is_complete=bool(apart))
 
     def certificate(self) -> str:
         """Say that these searches store no vectors from which a certificate could prove their bounds."""

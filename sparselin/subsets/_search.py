@@ -7,6 +7,7 @@ node and go on later. `AnySearch` says what the searches have in common; `run` i
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 import time
@@ -65,14 +66,28 @@ class SearchResult(NamedTuple):
     candidates: tuple[tuple[str, float], ...]
 
 
+class Rivals(NamedTuple):
+    """The sets that a completed search has found to be as good as the best one, or better, to rounding.
+
+    sets : their features; the best set itself may be among them.
+    is_complete : whether all other sets are proved to be worse than the best one.
+    """
+
+    sets: list[IndexArray]
+    is_complete: bool
+
+
 class AnySearch(Protocol):
     """A search for the best subset that can stop and go on.
 
     problem : the centred problem in float64.
+    k, forced : the largest number of features or groups of a set, and those that every set contains.
     step : the number of nodes before the first look at the clock.
     """
 
     problem: Problem
+    k: int
+    forced: IndexArray
     step: int
 
     @property
@@ -95,6 +110,9 @@ class AnySearch(Protocol):
 
     def result(self, status: Status) -> SearchResult:
         """Return the best set so far, with its coefficients, and the final status."""
+
+    def rivals(self) -> Rivals:
+        """Return the sets that may be as good as the best one, after a completed search."""
 
     def certificate(self) -> SubsetCertificate | str:
         """Return a certificate of the lower bound, or the reason why there is none."""
@@ -144,6 +162,12 @@ class Watch:
         self.line = self.began + _FIRST
         self.shown = sys.stderr is not None and sys.stderr.isatty()
         self.progress = ProgressLog(caller, "nodes")
+
+    def within(self, nodes: int) -> Watch:
+        """Return these limits for another search of at most this number of nodes, without a callback."""
+        other = copy.copy(self)
+        other.nodes, other.callback = min(self.nodes, nodes), None
+        return other
 
     @property
     def spent(self) -> float:

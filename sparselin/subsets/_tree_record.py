@@ -1,15 +1,26 @@
 """The nodes of a best-first search for the best subset, and their record, which becomes its certificate."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets._relaxation import Stage
+from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import Operation, SubsetStage, SubsetVector
+
+if TYPE_CHECKING:
+    from sparselin.subsets._best_first import BestFirst
 
 # The operations of a certificate with the number of a vector.
 _BY_VECTOR = ("bound", "out", "in")
+# A decrease of the gap by less than this is not stated.
+_SLACK = 1e-12
+_NO_TREE = "the tree of the search was too large to keep: ask for a gap"
+_UNPROVED = "rounding leaves a lower bound of the search unproved, or it is 0: add a ridge, or ask for a gap"
 
 
 class Node(NamedTuple):
@@ -97,3 +108,45 @@ def _exact_vector(vector: tuple[int, IndexArray, FloatArray], lift: int) -> Subs
     J, w = J[order], w[order]
     unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33
     return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
+
+
+def certificate_of(search: BestFirst) -> SubsetCertificate | str:
+    """Return a certificate of a search so far, or the reason why there is none."""
+    origin = search.problem.origin or search.problem
+    if origin.design.scale is not None or origin.exact_columns([]) is None:
+        return "the columns of the search are not those of X: pass X and y, without standardize=True"
+    if not search.scaled.strict:
+        return "the columns are too close to dependent for its arithmetic: add a ridge, or drop some"
+    if len(search.left_out):
+        return f"column {search.left_out[0]} is a multiple of another one: drop such columns"
+    if search.record is None:
+        return _NO_TREE if search.problem.y_norm else "y is 0, so no set is better"
+    scaled, given = search.scaled, search.given
+    vectors = {node.number: node.vector for node in search.open}
+    parts = search.record.parts(vectors, given.group, scaled.units.lift)
+    if ("bound", -1) in parts["tree"]:
+        return _UNPROVED
+    value = search.best.value + search.room
+    least = min(search.covered, search.second, search.open[0].bound if search.open else math.inf)
+    *sides, stable, _ = scaled.at_bounds(search.best)
+    if least <= 0 or not stable:
+        return _UNPROVED
+    gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
+    single = np.array_equal(given.group, np.arange(len(given.group)))
+    return SubsetCertificate(
+        shape=(search.problem.n, search.problem.d),
+        k=search.k,
+        ridge=float(given.ridge),
+        gap=gap,
+        intercept=origin.design.ones is not None,
+        forced=tuple(search.forced.tolist()),
+        groups=None if single else given.group,
+        lower=given.low,
+        upper=given.high,
+        support=tuple(search.groups.tolist()),
+        at_lower=tuple(sides[0].tolist()),
+        at_upper=tuple(sides[1].tolist()),
+        scale=scaled.units.shift,
+        hierarchy=given.hierarchy.pairs,
+        **parts,
+    )

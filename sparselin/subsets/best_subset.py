@@ -25,11 +25,13 @@ from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.problem.labels import check_groups
 from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.subsets._best_first import BestFirst
+from sparselin.subsets._copies import find_copies
 from sparselin.subsets._depth_first import DepthFirst
 from sparselin.subsets._enumeration import Enumeration
 from sparselin.subsets._hierarchy import check_hierarchy
 from sparselin.subsets._relaxation import Restrictions
 from sparselin.subsets._search import AnySearch, SearchState, Watch, run
+from sparselin.subsets._uniqueness import ExactData, check_uniqueness
 from sparselin.validation import (
     Columns,
     check_count,
@@ -47,11 +49,19 @@ _MANY = 500
 
 @dataclasses.dataclass(frozen=True)
 class SavedSearch:
-    """A search that was stopped, for `resume_subset`: the problem as it was given, and the open nodes."""
+    """A search that was stopped, for `resume_subset`: the problem as it was given, and the open nodes.
 
-    given: Problem
-    restrictions: Restrictions
+    copies : for each feature the first one of its class of multiples.
+    """
+
+    data: ExactData
+    gap: float
+    copies: IndexArray
     search: AnySearch
+
+    def again(self, k: int) -> AnySearch:
+        """Begin the search for sets of at most k groups."""
+        return _search(self.data, k, self.search.forced, self.gap, self.copies)
 
 
 @takes_problem
@@ -164,14 +174,18 @@ def best_subset(
     gap = check_level(gap, "gap")
     restrictions = check_restrictions(given, ridge, box, groups, positive, hierarchy)
     budgets = check_budgets(given, restrictions, k, forced)
+    weight = data.get("sample_weight")
+    plain = None if weight is None else as_problem(X, y)
+    exact = ExactData(given.by_position(), plain, weight, restrictions)
+    copies = _find_copies(exact)
     results: list[BestSubset] = []
     for size, units in budgets:
         watch = Watch(time_limit, node_limit, callback, len(budgets))
         floor = results[-1].lower_bound if results else 0.0
         try:
             with workers(1e7):  # limits BLAS to one thread: the matrices are small
-                search = _search(given.by_position(), size, units, restrictions, gap)
-                results.append(_finish(SavedSearch(given, restrictions, search), watch, floor))
+                search = _search(exact, size, units, gap, copies)
+                results.append(_finish(SavedSearch(exact, gap, copies, search), watch, floor))
         except KeyboardInterrupt:  # before a search began
             if results:
                 break
@@ -292,15 +306,30 @@ def _check_budget(
     return k, units
 
 
-def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> AnySearch:
-    """Begin the search that suits the problem."""
+def _find_copies(data: ExactData) -> IndexArray:
+    """Return for each feature the first one of its class of multiples; with restrictions, itself."""
+    d = data.given.n_features
+    alone = np.arange(d)
+    if data.restrictions.words:
+        return alone
+    columns = data.columns(alone)
+    return alone if columns is None else find_copies(columns[:, :-1], d)
+
+
+def _search(data: ExactData, k: int, forced: IndexArray, gap: float, copies: IndexArray) -> AnySearch:
+    """Begin the search that suits the problem. It leaves out multiples of other columns."""
+    given = data.given
+    restrictions = data.restrictions
+    twice = (copies != np.arange(len(copies))) | np.isin(copies, copies[forced])
+    twice[forced] = False
+    left_out = np.flatnonzero(twice)
     left = k - len(forced)
     free = given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
         many = given.kind != "gram" and given.n <= given.n_features and (left <= 3 or free > _MANY)
-        return (Enumeration if many else DepthFirst)(centre(given.in_double()), k, forced)
-    return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
+        return (Enumeration if many else DepthFirst)(centre(given.in_double()), k, forced, left_out)
+    return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap, left_out=left_out)
 
 
 def prepare(given: Problem, restrictions: Restrictions) -> Problem:
@@ -315,10 +344,11 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
 
     floor : a lower bound that is known from another search.
     """
-    given, search = saved.given, saved.search
+    given, search = saved.data.given, saved.search
     status = run(search, watch)
-    watch.end()
     found = search.result(status)
+    known = check_uniqueness(saved.data, saved.copies, search, found, saved.again, watch)
+    watch.end()
     problem = search.problem
     scale = problem.y_norm**2
     relative = found.squares / scale if scale else np.ones(len(found.squares))
@@ -338,11 +368,14 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
         intercept=intercept,
         names=given.names,
         residual=float(found.squares[-1]),
-        restrictions=saved.restrictions.words,
+        restrictions=saved.data.restrictions.words,
         objective=found.value / 2,
         lower_bound=min(found.value, max(found.lower, floor)),
         optimal=found.optimal,
         nodes=found.nodes,
+        unique=known.unique,
+        second=known.second,
+        uniqueness=known.reason,
         certificate=None if isinstance(certificate, str) else certificate,
         why_no_certificate=certificate if isinstance(certificate, str) else "",
         by_size=(),

@@ -242,10 +242,12 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
             m=3,
             inside=inside,
             found=found,
-            value=np.array([10.0]),
-            counters=np.zeros(6, np.intp),
+            value=np.array([10.0, 10.0]),
+            counters=np.zeros(8, np.intp),
             unclear=np.zeros(6, np.intp),
             work=np.empty((4, 3)),
+            rivals=np.zeros((4, 5), np.intp),
+            squares=np.zeros(4),
         )
         tried = leaf(stack, state, 0)
         stack.kind[0] = kernels.NONE
