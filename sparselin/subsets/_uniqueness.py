@@ -10,6 +10,10 @@ to examine that could only contain rivals. Then, without a rival of the same val
 If S has fewer features than were allowed, because no further one decreases the value, then all sets that
 contain S tie. So the sets of exactly t features are searched again.
 
+The searches leave out columns that cannot decrease a value: zeros and multiples of others. Sets with these
+matter if a feature of S does not decrease the value either. So if S without a feature has nearly the same
+value, that set is a rival too.
+
 A rival of fewer than t features with the value of S proves that S is not unique too: with further features
 its value cannot be larger, and if it became smaller, S would not be the best set.
 """
@@ -24,16 +28,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.problem import Problem
+from sparselin.problem.errors import TINY
 from sparselin.results import IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions
 from sparselin.subsets._search import AnySearch, SearchResult, Watch, run
 from sparselin.subsets.dependence import original_columns
 from sparselin.subsets.objective import ExactObjective
+from sparselin.subsets.unit_data import triangle
 
 # The number of rivals of t features that are compared exactly is at most _WORK/t⁴, but at least two.
 _WORK = 2e6
 # The nodes of a second search, for sets of fewer features, besides those of the first one.
 _NODES = 1000
+# A feature whose deletion increases the value by at most this share of ‖y‖² is examined exactly.
+_FREE = 1e-9
 _UNPROVED = "the set is not proved to be the best"
 _STOPPED = "the search for other sets of the same value was stopped"
 _OPEN = "rounding, or too many sets that are nearly as good, leaves it open"
@@ -124,6 +132,8 @@ def check_uniqueness(
         if run(search, watch.within(nodes)) is not Status.COMPLETED:
             return Uniqueness(None, reason=_STOPPED)
     sets, is_complete = search.rivals()
+    if not data.restrictions.words:
+        sets += _deletions(search.problem, found.support, len(search.forced))
     own = set(S.tolist())
     rivals = _unlike(own, [*sets, np.unique(group[search.support])], count, data.restrictions)
     if not rivals:
@@ -149,6 +159,20 @@ def _exchange_copy(support: IndexArray, forced: IndexArray, copies: IndexArray) 
         if len(others):
             return np.sort(np.append(support[support != i], others[0]))
     return None
+
+
+def _deletions(problem: Problem, support: IndexArray, first: int) -> list[IndexArray]:
+    """Return the sets that lack one feature after the first ones, and whose value is nearly the same.
+
+    Without feature i the value grows by β_i²/(G⁻¹)_ii, where G is the Gram matrix of the support.
+    """
+    X = problem.columns(support)
+    lengths = np.linalg.norm(X, axis=0)
+    R = triangle(np.column_stack([X / np.where(lengths > 0, lengths, 1), problem.y]))
+    t = len(support)
+    inverse = np.linalg.pinv(R[:t, :t])
+    costs = (inverse @ R[:t, -1]) ** 2 / np.maximum((inverse**2).sum(axis=1), TINY)
+    return [np.delete(support, i) for i in range(first, t) if costs[i] <= _FREE * problem.y_norm**2]
 
 
 def _unlike(

@@ -143,7 +143,10 @@ def judge_search(seed):
         best = pickle.loads(pickle.dumps(best)) if rng.random() < 0.5 else best
         best = resume_subset(best, node_limit=int(rng.integers(1, 20)))
     assert best.support.tolist() == results[-1].support.tolist()
-    assert (best.objective, best.nodes) == (results[-1].objective, results[-1].nodes)
+    assert best.objective == results[-1].objective
+    # at a limit, cases that could only contain a second best set are left out
+    seen["same nodes"] += best.nodes == results[-1].nodes
+    assert best.nodes == results[-1].nodes or (best.optimal and best.nodes < results[-1].nodes)
     assert best.lower_bound >= results[-1].lower_bound
     return seen
 
@@ -163,6 +166,7 @@ def test_no_search_has_a_false_bound(monkeypatch):
     seen = judge_many(range(300))
     assert min(seen[name] for name in ("optimal", "certificate", "stop", "hierarchy")) > 100
     assert seen["bound at a node"] > 500
+    assert seen["same nodes"] > 280
 
 
 def test_a_gap_is_met_or_the_status_says_so():
@@ -377,10 +381,10 @@ def test_an_interrupt_at_any_line_leaves_a_search_that_can_go_on(monkeypatch):
 def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
     begin = BestFirst.__init__
 
-    def interrupt(search, problem, k, *arguments):
+    def interrupt(search, problem, k, *arguments, **options):
         if k == 1:
             raise KeyboardInterrupt
-        begin(search, problem, k, *arguments)
+        begin(search, problem, k, *arguments, **options)
 
     monkeypatch.setattr(BestFirst, "__init__", interrupt)
     best = best_subset(np.eye(3), [1.0, 2.0, 3.0], range(1, 4), ridge=1.0)
