@@ -99,7 +99,8 @@ RESULTS = {
     sl.results.SubsetResult: SUBSET,
     sl.results.BestSubset: {
         **SUBSET, "residual": NUMBER(0, 2), "restrictions": EQUAL, "objective": NUMBER(0, 2),
-        "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "certificate": WITNESS,
+        "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "unique": EQUAL,
+        "second": WITNESS, "uniqueness": WITNESS, "certificate": WITNESS,
         "why_no_certificate": WITNESS, "by_size": EQUAL, "saved": WITNESS,
     },
     sl.results.SubsetsWithin: {

@@ -218,8 +218,17 @@ class BestSubset(SubsetResult):
         elif self.lower_bound == 0 < self.residual:
             proof += f"; {_VOID}"
         problem = [f"with {', '.join(self.restrictions)}"] * bool(self.restrictions)
+        alone = [self._uniqueness_line()] * self.optimal
         lacking = [f"no certificate: {self.why_no_certificate}"] * bool(self.why_no_certificate)
-        return Table(columns, (*notes[:-1], *problem, proof, *lacking, notes[-1]))
+        return Table(columns, (*notes[:-1], *problem, proof, *alone, *lacking, notes[-1]))
+
+    def _uniqueness_line(self) -> str:
+        """Say whether the best set is unique."""
+        if self.second is not None:
+            names = ", ".join(map(short, self._names_of(self.second)))
+            return f"not unique: the set {names} has the same value"
+        unknown = f"not known whether it is unique: {self.uniqueness}"
+        return "unique: all other sets of this size are worse" if self.unique else unknown
 
 
 @result

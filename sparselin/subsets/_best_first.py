@@ -24,7 +24,7 @@ from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
 from sparselin.subsets._search import Rivals, SearchResult, order_by_quotients
 from sparselin.subsets._set_values import SetFit, SetValue
-from sparselin.subsets._tree_record import Node, TreeRecord, certificate_of
+from sparselin.subsets._tree_record import NearSets, Node, TreeRecord, certificate_of
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import Operation
 
@@ -38,8 +38,8 @@ _MARGIN = 1e-10
 # With a bound that is lower than the value by more than this times ‖y‖² the result is not called optimal.
 _LOST = 1e-9
 _SLACK = 1e-12  # a decrease of the value by less than this times ½‖y‖² is not an improvement
-# The number of sets that are kept because they may be as good as the best one.
-_RIVALS = 64
+# The largest `extra` is this number plus a quarter of all nodes.
+_SPARE = 200
 # The tree of a search with more vectors than this is not kept for a certificate.
 _VECTORS = 50_000
 _NONE = np.empty(0, np.intp)
@@ -57,8 +57,9 @@ class BestFirst:
         they nearly reach (`Scaled.at_bounds`).
     floor : the least lower bound of the closed nodes.
     covered : the least lower bound of the nodes that were closed without fitting a set.
-    near : the sets that might be as good as the best one when they were met, and bounds on their values.
-    crowded : whether some such sets were forgotten, because there were too many.
+    near : the sets that might be as good as the best one when they were met.
+    is_sharp, extra : whether, without a record too, nodes are examined that can only contain sets as good as
+        the best one, and the number of these nodes.
     second : the least lower bound of the sets, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     ceiling : an upper bound on the least value of a set, without rounding errors, if `within` is given.
@@ -84,8 +85,9 @@ class BestFirst:
         self.given = given
         self.gap, self.within = gap, within
         self.left_out = left_out
-        self.near: dict[tuple[int, ...], float] = {}
-        self.crowded = False
+        self.near = NearSets()
+        self.is_sharp = gap == 0 and within is None
+        self.extra = 0
         self.scaled = Scaled(problem, given)
         self.nodes = self.moves = 0
         self.floor = self.covered = self.second = math.inf
@@ -150,7 +152,7 @@ class BestFirst:
             # in one step, so that an interrupted search shows a set with its value
             self.best, self.groups, self.room = fit, groups, 2 * room
             self.moves += 1
-            self._keep(*last)
+            self.near.keep(*last, self.best.value + self.room)
             if self.within is not None:
                 self.ceiling = min(self.ceiling, self.scaled.values.value(fit.J).high)
         return fit
@@ -193,7 +195,7 @@ class BestFirst:
         slack = _SLACK * self.scaled.half
         if self.within is not None:  # above the limit, so that sets at the limit are found
             return max(self.ceiling * (1 + self.within) * (1 + 4 * EPS) + slack, TINY)
-        if self.record is not None:
+        if self.record is not None or (self.is_sharp and self.room <= _MARGIN * self.scaled.half):
             return value * (1 - self.gap) + max(slack, self.room)
         return value - max(self.gap * value, _MARGIN * self.scaled.half)
 
@@ -227,6 +229,10 @@ class BestFirst:
         """
         if self.record is not None and len(self.record.vectors) > _VECTORS:
             self.record = None
+        proved = self.best.value - _MARGIN * self.scaled.half
+        if self.record is None and self.open and self.open[0].bound >= proved:
+            self.extra += 1
+            self.is_sharp &= self.nodes < stop and self.extra <= _SPARE + self.nodes // 4
         if self.open and self.open[0].bound < self.target:
             if self.nodes < stop:
                 self._examine(self.open[0])
@@ -343,7 +349,7 @@ class BestFirst:
         low = Stage(self.scaled, live).lower_of(fit, live)[0]
         if low < self.target:
             low = max(low, self.scaled.values.value(fit.J).low)
-        self._keep(live, low)
+        self.near.keep(live, low, self.best.value + self.room)
         *sides, stable, binds = self.scaled.at_bounds(fit)
         operation: Operation = ("value", *(tuple(J.tolist()) for J in sides))
         best = (self.groups, *self.scaled.at_bounds(self.best)[:2])
@@ -359,23 +365,10 @@ class BestFirst:
             self.second = min(self.second, low)
         self._finish(node, [*operations, operation], max(node.bound, low))
 
-    def _keep(self, groups: IndexArray, low: float) -> None:
-        """Keep a set with this lower bound on its value, if it may be as good as the best set."""
-        if low >= self.best.value + self.room:
-            return
-        self.near[tuple(sorted(groups.tolist()))] = low
-        if len(self.near) > _RIVALS:
-            limit = self.best.value + self.room
-            self.near = {S: value for S, value in self.near.items() if value < limit}
-        if len(self.near) > _RIVALS:
-            self.near.popitem()
-            self.crowded = True
-
     def rivals(self) -> Rivals:
         """Return the sets that may be as good as the best one, after a completed search."""
         high = self.scaled.values.value(self.best.J).high
-        sets = [np.array(S, np.intp) for S, low in self.near.items() if low <= high]
-        return Rivals(sets=sets, is_complete=self.covered > high and not self.crowded)
+        return Rivals(sets=self.near.below(high), is_complete=self.covered > high and self.near.is_whole)
 
     def _list(self, groups: IndexArray) -> None:
         """Add a set of k groups and its value to the list, unless the value is above the limit."""

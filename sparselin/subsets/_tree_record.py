@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The operations of a certificate with the number of a vector.
 _BY_VECTOR = ("bound", "out", "in")
+# The number of sets that are kept because they may be as good as the best one.
+_RIVALS = 64
 # A decrease of the gap by less than this is not stated.
 _SLACK = 1e-12
 _NO_TREE = "the tree of the search was too large to keep: ask for a gap"
@@ -91,6 +93,32 @@ class TreeRecord:
                     waiting += [operation[3], operation[2]]
                 out.append(operation[:2] if operation[0] == "split" else operation)
         return out
+
+
+class NearSets:
+    """The sets of groups that may be as good as the best one, with lower bounds on their values.
+
+    is_whole : whether none was forgotten, because there were too many.
+    """
+
+    def __init__(self) -> None:
+        self.is_whole = True
+        self._low: dict[tuple[int, ...], float] = {}
+
+    def keep(self, groups: IndexArray, low: float, limit: float) -> None:
+        """Keep a set with this lower bound on its value, if that is below the limit."""
+        if low >= limit:
+            return
+        self._low[tuple(sorted(groups.tolist()))] = low
+        if len(self._low) > _RIVALS:
+            self._low = {S: value for S, value in self._low.items() if value < limit}
+        if len(self._low) > _RIVALS:
+            self._low.popitem()
+            self.is_whole = False
+
+    def below(self, limit: float) -> list[IndexArray]:
+        """Return the sets whose lower bounds are at most this limit."""
+        return [np.array(S, np.intp) for S, low in self._low.items() if low <= limit]
 
 
 def _exact_stage(stage: Stage, group: IndexArray) -> SubsetStage:

@@ -134,8 +134,8 @@ def check_uniqueness(
     sets, is_complete = search.rivals()
     if not data.restrictions.words:
         sets += _deletions(search.problem, found.support, len(search.forced))
-    own = set(S.tolist())
-    rivals = _unlike(own, [*sets, np.unique(group[search.support])], count, data.restrictions)
+    sets = [np.append(search.forced, T) for T in [*sets, group[search.support]]]
+    rivals = _unlike(set(S.tolist()), sets, count, data.restrictions)
     if not rivals:
         return Uniqueness(True) if is_complete else Uniqueness(None, reason=_OPEN)
     most = max(2, int(_WORK / len(S) ** 4))

@@ -96,6 +96,8 @@ def best_subset(
     unless there is a time limit.
 
     Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
+    `unique` says whether another set of as many features has exactly the same value, in rational arithmetic.
+    Without restrictions only spans count, so the search leaves out exact multiples of other columns.
 
     Parameters
     ----------
@@ -121,7 +123,8 @@ def best_subset(
     gap : stop when the value is proved to exceed the best possible value by at most this share of the value,
         or by at most 1e-9·‖y‖², if that is more. COMPLETED means that this is proved.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
-        limit keeps the result deterministic.
+        limit keeps the result deterministic. If the set is proved optimal by then, the limit only stops the
+        search for a second set of the same value.
     intercept : whether every subset has an intercept in addition to its features, without a penalty. With an
         intercept, R² is the R² of y − ȳ. A column that is constant to rounding (3e-15 of its length) counts
         as constant.
@@ -134,9 +137,12 @@ def best_subset(
     -------
     BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a value
     below `lower_bound`. `certificate` proves this bound in exact arithmetic, or `why_no_certificate` says why
-    there is none, and what to do. `candidates` are the sets with
-    which the search starts, and `moves` counts the improvements during the search. For y = 0, R² is 0. A
-    search that a limit, the callback or Ctrl-C stopped goes on by `resume_subset`.
+    there is none, and what to do. `unique` is True if every other set of as many features is proved to be
+    worse, and False if `second` is a set of the same value. If neither is known it is None, and `uniqueness`
+    gives the reason. The certificate does not prove uniqueness. `candidates` are the sets with which the
+    search starts, and `moves` counts the improvements during the search. For y = 0, the set has the forced
+    features only, and R² is 0. A search that a limit, the callback or Ctrl-C stopped goes on by
+    `resume_subset`.
 
     If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
     status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
@@ -164,6 +170,12 @@ def best_subset(
     >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
     >>> best.support.tolist(), round(best.residual, 9), best.optimal
     ([0, 1], 0.25, True)
+
+    A copy of a column can take its place, so the best pair is no longer unique:
+
+    >>> twice = best_subset([[*row, row[0]] for row in X], [3.0, 3.0, 0.5], 2)
+    >>> best.unique, twice.unique, twice.second.tolist(), twice.optimal
+    (True, False, [1, 3], True)
 
     If the first column needs the third one, this pair is not allowed:
 
