@@ -70,9 +70,14 @@ class ExactData(NamedTuple):
     weight: Any
     restrictions: Restrictions
 
+    @property
+    def source(self) -> Problem:
+        """The problem whose columns have no rounding errors, if these are known."""
+        return (self.plain or self.given).without_scales()
+
     def columns(self, J: IndexArray) -> Any:
         """Return the columns X_J and y (n, |J| + 1) without rounding errors, or None if unknown."""
-        return original_columns((self.plain or self.given).without_scales(), J)
+        return original_columns(self.source, J)
 
     def values(self, sets: list[IndexArray]) -> list[Fraction] | None:
         """Return the least objective on each set of features, or None if it is not known exactly."""

@@ -324,8 +324,8 @@ def _find_copies(data: ExactData) -> IndexArray:
     alone = np.arange(d)
     if data.restrictions.words:
         return alone
-    columns = data.columns(alone)
-    return alone if columns is None else find_copies(columns[:, :-1], d)
+    known = data.columns(alone[:0]) is not None
+    return find_copies(data.source.exact_columns() if known else None, d)
 
 
 def _search(data: ExactData, k: int, forced: IndexArray, gap: float, copies: IndexArray) -> AnySearch:
