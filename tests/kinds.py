@@ -99,7 +99,7 @@ RESULTS = {
     sl.results.SubsetResult: SUBSET,
     sl.results.BestSubset: {
         **SUBSET, "residual": NUMBER(0, 2), "restrictions": EQUAL, "objective": NUMBER(0, 2),
-        "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "unique": EQUAL,
+        "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "unique": WORK,
         "second": WITNESS, "uniqueness": WITNESS, "certificate": WITNESS,
         "why_no_certificate": WITNESS, "by_size": EQUAL, "saved": WITNESS,
     },
