@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets._relaxation import Stage
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import Operation, SubsetStage, SubsetVector
-
-if TYPE_CHECKING:
-    from sparselin.subsets._best_first import BestFirst
 
 # The operations of a certificate with the number of a vector.
 _BY_VECTOR = ("bound", "out", "in")
@@ -138,8 +135,8 @@ def _exact_vector(vector: tuple[int, IndexArray, FloatArray], lift: int) -> Subs
     return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
 
 
-def certificate_of(search: BestFirst) -> SubsetCertificate | str:
-    """Return a certificate of a search so far, or the reason why there is none."""
+def certificate_of(search: Any) -> SubsetCertificate | str:
+    """Return a certificate of a `BestFirst` search so far, or the reason why there is none."""
     origin = search.problem.origin or search.problem
     if origin.design.scale is not None or origin.exact_columns([]) is None:
         return "the columns of the search are not those of X: pass X and y, without standardize=True"

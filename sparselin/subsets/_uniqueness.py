@@ -1,4 +1,4 @@
-"""Whether the best subset is the only one: by the bounds of the search, and in rational arithmetic.
+"""The decision whether the best subset is unique, by the bounds of its search and in rational arithmetic.
 
 Let S be the best set that a search has found, of t features (or groups). It is unique if every other set of t
 features has a larger value. A search closes a part of its tree only if the bound of this part exceeds the

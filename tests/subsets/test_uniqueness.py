@@ -1,4 +1,4 @@
-"""Whether the best subset is unique, against the comparison of all sets in rational numbers."""
+"""The uniqueness of best subsets, against the comparison of all sets in rational numbers."""
 
 import itertools
 from collections import Counter
