@@ -22,7 +22,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.subsets._relaxation import Restrictions, Scaled, Stage
-from sparselin.subsets._search import Rivals, SearchResult, order_by_quotients
+from sparselin.subsets._search import RivalSets, SearchResult, order_by_quotients
 from sparselin.subsets._set_values import SetFit, SetValue
 from sparselin.subsets._tree_record import NearSets, Node, TreeRecord, certificate_of
 from sparselin.subsets.certificate import SubsetCertificate
@@ -365,10 +365,10 @@ class BestFirst:
             self.second = min(self.second, low)
         self._finish(node, [*operations, operation], max(node.bound, low))
 
-    def rivals(self) -> Rivals:
+    def rivals(self) -> RivalSets:
         """Return the sets that may be as good as the best one, after a completed search."""
         high = self.scaled.values.value(self.best.J).high
-        return Rivals(sets=self.near.below(high), is_complete=self.covered > high and self.near.is_whole)
+        return RivalSets(sets=self.near.below(high), is_complete=self.covered > high and self.near.is_whole)
 
     def _list(self, groups: IndexArray) -> None:
         """Add a set of k groups and its value to the list, unless the value is above the limit."""

@@ -30,7 +30,7 @@ from sparselin.problem.errors import TINY
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 from sparselin.subsets._projected import ProjectedSearch
-from sparselin.subsets._search import Rivals
+from sparselin.subsets._search import RivalSets
 from sparselin.subsets.dependence import exact_residual, least_residuals, original_columns
 
 # The amount, in units of ‖y‖², above the best value up to which a set is compared exactly.
@@ -286,11 +286,11 @@ class Enumeration(ProjectedSearch):
             if value < self.best.value[0] + _MARGIN and len(self.doubtful) < _DOUBTFUL:
                 self.doubtful.append((value, np.append(self.forced, features[J[len(fixed) :]])))
 
-    def rivals(self) -> Rivals:
+    def rivals(self) -> RivalSets:
         sets, is_complete = super().rivals()
         sets += [S for value, S in self.doubtful if value < self.best.value[0] + _MARGIN / 2]
         full = len(self.doubtful) == _DOUBTFUL
-        return Rivals(sets=sets, is_complete=is_complete and not (full or self.is_open))
+        return RivalSets(sets=sets, is_complete=is_complete and not (full or self.is_open))
 
     def _leave_open(self) -> None:
         """Note that the values of some sets are not known."""

@@ -14,7 +14,7 @@ from sparselin.greedy.incumbents import Incumbent, first_sets, squared_residual
 from sparselin.greedy.ols import by_quotients
 from sparselin.problem import Problem
 from sparselin.results import IndexArray, SelectionPath, Status
-from sparselin.subsets._search import Rivals, SearchResult
+from sparselin.subsets._search import RivalSets, SearchResult
 from sparselin.subsets.unit_data import UnitData
 
 # The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
@@ -136,7 +136,7 @@ class ProjectedSearch:
             candidates=tuple(self.candidates),
         )
 
-    def rivals(self) -> Rivals:
+    def rivals(self) -> RivalSets:
         """Return the sets whose values may be at most that of the best set.
 
         Bounds and values in the search have errors of at most _MARGIN, but residuals by projection have been
@@ -150,7 +150,7 @@ class ProjectedSearch:
         if self.first.value < value + _MARGIN:
             found.append(self.first.S)
         apart = self.best.value[1] - _MARGIN > value and not self.undecided
-        return Rivals(sets=found, is_complete=bool(apart))
+        return RivalSets(sets=found, is_complete=bool(apart))
 
     def certificate(self) -> str:
         """Say that these searches store no vectors from which a certificate could prove their bounds."""

@@ -66,7 +66,7 @@ class SearchResult(NamedTuple):
     candidates: tuple[tuple[str, float], ...]
 
 
-class Rivals(NamedTuple):
+class RivalSets(NamedTuple):
     """The sets that a completed search has found to be as good as the best one, or better, to rounding.
 
     sets : their features; the best set itself may be among them.
@@ -111,7 +111,7 @@ class AnySearch(Protocol):
     def result(self, status: Status) -> SearchResult:
         """Return the best set so far, with its coefficients, and the final status."""
 
-    def rivals(self) -> Rivals:
+    def rivals(self) -> RivalSets:
         """Return the sets that may be as good as the best one, after a completed search."""
 
     def certificate(self) -> SubsetCertificate | str:
@@ -166,7 +166,8 @@ class Watch:
     def within(self, nodes: int) -> Watch:
         """Return these limits for another search of at most this number of nodes, without a callback."""
         other = copy.copy(self)
-        other.nodes, other.callback = min(self.nodes, nodes), None
+        other.nodes = min(self.nodes, nodes)
+        other.callback = None
         return other
 
     @property

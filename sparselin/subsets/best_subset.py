@@ -356,7 +356,8 @@ def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
 
     floor : a lower bound that is known from another search.
     """
-    given, search = saved.data.given, saved.search
+    given = saved.data.given
+    search = saved.search
     status = run(search, watch)
     found = search.result(status)
     known = check_uniqueness(saved.data, saved.copies, search, found, saved.again, watch)
