@@ -17,15 +17,13 @@ _APART = 1e-9
 _BITS = 62
 
 
-def find_copies(X: FloatArray | None, d: int) -> IndexArray:
-    """Return for each column the first column of its class (d,); X (n, d) has no rounding errors, or is None.
+def find_copies(X: FloatArray) -> IndexArray:
+    """Return for each column the first column of its class (d,); X (n, d) has no rounding errors.
 
     A class holds columns that are multiples of each other: by ± a power of two, or, if the columns are
     integers below 2⁶² times a power of two, by any number. A column of zeros is in a class of its own.
     """
-    first = np.arange(d)
-    if X is None:
-        return first
+    first = np.arange(X.shape[1])
     J = _candidates(X)
     classes: dict[bytes, int] = {}
     for j in J.tolist():

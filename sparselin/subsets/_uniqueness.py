@@ -50,7 +50,7 @@ _FEWER = "fewer than k groups of a hierarchy are selected"
 
 
 class Uniqueness(NamedTuple):
-    """The answer whether the best set is unique, a second set of the same value or None, and why nothing is known."""
+    """The answer whether the best set is unique, with a second set of the same value, or a reason."""
 
     unique: bool | None
     second: IndexArray | None = None

@@ -324,8 +324,8 @@ def _find_copies(data: ExactData) -> IndexArray:
     alone = np.arange(d)
     if data.restrictions.words:
         return alone
-    known = data.columns(alone[:0]) is not None
-    return find_copies(data.source.exact_columns() if known else None, d)
+    X = data.source.exact_columns() if data.columns(alone[:0]) is not None else None
+    return alone if X is None else find_copies(X[:, :d])  # the last column may be that of an intercept
 
 
 def _search(data: ExactData, k: int, forced: IndexArray, gap: float, copies: IndexArray) -> AnySearch:
