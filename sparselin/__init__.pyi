@@ -21,6 +21,7 @@ from .greedy.swaps import swaps as swaps
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.coherence import babel as babel
 from .guarantees.coherence import coherence as coherence
+from .guarantees.perturbation.condition import condition as condition
 from .guarantees.recovery import exact_recovery_coefficient as exact_recovery_coefficient
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues

@@ -1,1 +1,2 @@
-"""How far the data are from data with another selection: condition numbers, bounds on distances, witnesses."""
+"""How far the data are from data with another selection: condition numbers, bounds on distances,
+witnesses."""

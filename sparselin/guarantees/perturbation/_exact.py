@@ -1,10 +1,10 @@
 """Checks in integers that changed data select another feature, or tie, and the exact sizes of changes.
 
-It suffices to compare two numbers. If the first picks were the same, as a set and strictly, then the comparison
-at the step with the same S decides about the pick; if they were not, the path differs already. So no path is
-computed again. The same holds for the LASSO at λ: if A and the signs were those of the solution, with strict
-inequalities, then each coefficient of least squares with these signs would have its sign, and each correlation
-off A would be below λ.
+It suffices to compare two numbers. If the first picks were the same, as a set and strictly, then the
+comparison at the step with the same S decides about the pick; if they were not, the path differs already.
+So no path is computed again. The same holds for the LASSO at λ: if A and the signs were those of the
+solution, with strict inequalities, then each coefficient of least squares with these signs would have its
+sign, and each correlation off A would be below λ.
 """
 
 from __future__ import annotations
@@ -47,17 +47,20 @@ class ExactGram:
                 return
             for a in range(p + 1, m):
                 share = M[a][p]
-                M[a] = [*M[a][: p + 1],
-                        *((pivot * M[a][b] - share * M[p][b]) // self.divisor for b in range(p + 1, m))]  # fmt: skip
+                rest = [(pivot * M[a][b] - share * M[p][b]) // self.divisor for b in range(p + 1, m)]
+                M[a] = [*M[a][: p + 1], *rest]
             self.divisor = pivot
 
     def product(self, a: int, b: int) -> Fraction:
         """Return ⟨P_S^⊥X_a, P_S^⊥X_b⟩."""
-        return Fraction(self.entries[a][b], self.divisor) * Fraction(2) ** (self.exponents[a] + self.exponents[b])
+        power: int = self.exponents[a] + self.exponents[b]
+        value = Fraction(self.entries[a][b], self.divisor)
+        factor = Fraction(1 << abs(power))
+        return value * factor if power >= 0 else value / factor
 
 
 def size_of_change(ones: FloatArray | None, before: FloatArray, after: FloatArray) -> Fraction:
-    """Return ‖after − before‖²/‖before‖² for two vectors (n,), both projected off the ones if there are any."""
+    """Return ‖after − before‖²/‖before‖² for vectors (n,), without their parts along the ones, if any."""
     first = [] if ones is None else [ones]
     gram = ExactGram(np.column_stack([*first, before, after]))
     p = len(first)
@@ -68,7 +71,13 @@ def size_of_change(ones: FloatArray | None, before: FloatArray, after: FloatArra
 
 
 def picks_another(
-    kind: str, standardized: bool, S: FloatArray, offset: int, pick: FloatArray, rival: FloatArray | None, y: FloatArray
+    kind: str,
+    standardized: bool,
+    S: FloatArray,
+    offset: int,
+    pick: FloatArray,
+    rival: FloatArray | None,
+    y: FloatArray,
 ) -> bool:
     """Return whether a step of OMP or OLS with the columns S ties or does not pick `pick` before `rival`.
 
@@ -84,7 +93,6 @@ def picks_another(
     last = columns.shape[1] - 1
     lengths = [Fraction(1), Fraction(1)]
     if standardized and kind == "omp":
-        gram.eliminate(0)
         centred = ExactGram(np.column_stack([S[:, :offset], pick, *others]))
         centred.eliminate(offset)
         lengths = [centred.product(offset + p, offset + p) for p in range(1 + len(others))]
@@ -167,7 +175,9 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
 def _solve(G: list[list[Fraction]], b: list[Fraction]) -> list[Fraction] | None:
     """Return the solution of Gx = b for a symmetric positive definite G; None if G is singular."""
     scale = math.lcm(*(x.denominator for row in G for x in row), *(x.denominator for x in b))
-    rows: list[list[Any]] = [[int(x * scale) for x in row] + [int(c * scale)] for row, c in zip(G, b, strict=True)]
+    rows: list[list[Any]] = [
+        [int(x * scale) for x in row] + [int(c * scale)] for row, c in zip(G, b, strict=True)
+    ]
     divisor = 1
     for p in range(len(rows)):
         pivot = rows[p][p]

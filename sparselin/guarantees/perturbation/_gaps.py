@@ -1,9 +1,10 @@
 """Gaps that must stay positive, and the smallest change of the data that can close one.
 
-A selection is kept while some numbers, its *gaps*, are positive: |c_i| − σ·sign(c_i)c_j for a pick i and a rival
-j of OMP, for example. Let S be the k columns that were selected before, each scaled to length 1, and σ_min their
-least singular value. Let z be the vector with gap = ⟨z, y⟩ + const, and r the residual. For a change of size ε
-(‖ΔX_j‖ ≤ ε‖X_j‖ for all j, ‖Δy‖ ≤ ε‖y‖) write, with coefficients w of the candidates on X_S and b of y,
+A selection is kept while some numbers, its *gaps*, are positive: |c_i| − σ·sign(c_i)c_j for a pick i and a
+rival j of OMP, for example. Let S be the k columns that were selected before, each scaled to length 1, and
+σ_min their least singular value. Let z be the vector with gap = ⟨z, y⟩ + const, and r the residual. For a
+change of size ε (‖ΔX_j‖ ≤ ε‖X_j‖ for all j, ‖Δy‖ ≤ ε‖y‖) write, with coefficients w of the candidates on
+X_S and b of y,
 
     a = Δz − ΔX_S w,   p = Δy − ΔX_S b,   ‖a‖ ≤ uε,   ‖p‖ ≤ vε.
 
@@ -19,9 +20,9 @@ singular value of the changed columns. So for ε < σ_min/√k every gap is at l
     gap − Kε − (u + √k‖z‖/σ̃)(v + √k‖r‖/σ̃)ε².
 
 The same bound holds for the coefficients and the correlations of the LASSO at a fixed λ (`_lasso`); for OLS
-there is one more term, for the directions of the projected columns (`_greedy`). Standardized columns are scaled
-to a fixed length again after the change, so they turn by an angle θ with sin θ ≤ ε: their component along
-themselves changes by 1 − cos θ ≤ ε², and their distance is at most ε√(2/(1 + cos θ)).
+there is one more term, for the directions of the projected columns (`_greedy`). Standardized columns are
+scaled to a fixed length again after the change, so they turn by an angle θ with sin θ ≤ ε: their component
+along themselves changes by 1 − cos θ ≤ ε², and their distance is at most ε√(2/(1 + cos θ)).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.results import FloatArray
+from sparselin.results import FloatArray, IndexArray
 
 _HALVINGS = 60
 
@@ -65,26 +66,25 @@ class Spread(NamedTuple):
         limit = self.sigma / math.sqrt(self.k) if self.k else math.inf
         return min(1.0, limit / math.sqrt(2)) if self.standardized else limit
 
-    def at(self, eps: FloatArray, J: FloatArray) -> FloatArray:
-        """Return bounds (|J|,) on the second-order terms of the gaps J for changes of sizes eps (|J|,)."""
-        chord = 1.0
-        if self.standardized:
-            chord = 2 / (1 + np.sqrt(np.maximum(1 - eps**2, 0)))
-        root = np.sqrt(self.k * chord)
+    def at(self, eps: float, J: IndexArray) -> FloatArray:
+        """Return bounds (|J|,) on the second-order terms of the gaps J for a change of size eps."""
+        chord = 2 / (1 + math.sqrt(max(1 - eps**2, 0))) if self.standardized else 1.0
+        root = math.sqrt(self.k * chord)
         least = self.sigma - root * eps
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            share = np.where(least > 0, root / least, np.inf) if self.k else np.zeros_like(eps)
-            step = np.sqrt(chord) * self.v
-            if self.h is None:
-                product = (np.sqrt(chord) * self.u[J] + share * self.z[J]) * (step + share * self.r)
-                return np.asarray((product + self.parallel[J]) * eps**2)
-            total = np.zeros_like(eps)
-            for u, h in zip(self.u, self.h, strict=True):
-                turn = np.sqrt(chord) * u[J] + share  # the change of the direction, over ε
-                free = 1 - turn * eps
-                bent = np.where(free > 0, math.sqrt(2) * turn**2 / free, np.inf)
-                total += turn * (share * h[J] + step) + bent * (self.r + step * eps)
-            return np.asarray(total * eps**2)
+        if self.k and least <= 0:
+            return np.full(len(J), np.inf)
+        share = root / least if self.k else 0.0
+        step = math.sqrt(chord) * self.v
+        if self.h is None:
+            product = (math.sqrt(chord) * self.u[J] + share * self.z[J]) * (step + share * self.r)
+            return np.asarray((product + self.parallel[J]) * eps**2)
+        total = np.zeros(len(J))
+        for u, h in zip(self.u, self.h, strict=True):
+            turn = u[J] + share  # the change of the direction, over ε
+            free = 1 - turn * eps
+            bent = np.where(free > 0, math.sqrt(2) * turn**2 / np.where(free > 0, free, 1), np.inf)
+            total += turn * (share * h[J] + step) + bent * (self.r + step * eps)
+        return np.asarray(total * eps**2)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,15 +98,31 @@ class Gaps:
     rival : (m,) the feature that would be picked if the gap is closed.
     sign : (m,) the sign σ of the rival.
     spread : the bounds on the second-order terms.
+    y_number : the largest quotient of `in_y` and the gap, also over gaps that are left out here.
     """
 
     gap: FloatArray
     slope: FloatArray
     in_y: FloatArray
     error: FloatArray
-    rival: FloatArray
+    rival: IndexArray
     sign: FloatArray
     spread: Spread
+    y_number: float
+
+    def of(self, J: IndexArray) -> Gaps:
+        """Return the gaps J."""
+        spread = self.spread
+        return dataclasses.replace(
+            self,
+            **{name: getattr(self, name)[J] for name in ("gap", "slope", "in_y", "error", "rival", "sign")},
+            spread=spread._replace(
+                u=spread.u[..., J],
+                z=spread.z[J],
+                h=None if spread.h is None else spread.h[:, J],
+                parallel=spread.parallel[J],
+            ),
+        )
 
     def with_free_rival(self, rival: int) -> Gaps:
         """Return these gaps, and one of a rival that a change of X of any size can bring ahead."""
@@ -141,8 +157,8 @@ class Gaps:
 
         relative : a bound on the relative errors of `slope` and `in_y`.
 
-        The gap minus its bounds on the fall is a decreasing function of ε, one for each gap. Its least root is
-        found by bisection, for the gaps whose function is negative at the first-order estimate only: the
+        The gap minus its bounds on the fall is a decreasing function of ε, one for each gap. Its least root
+        is found by bisection, for the gaps whose function is negative at the first-order estimate only: the
         roots of the others are larger.
         """
         gap = self.gap - self.error
@@ -158,25 +174,48 @@ class Gaps:
         high = min(first, self.spread.limit())
         if math.isinf(high):
             return high
-
-        def left(eps: FloatArray, J: FloatArray) -> FloatArray:
-            with np.errstate(invalid="ignore"):
-                return np.asarray(gap[J] - fall[J] * eps - self.spread.at(eps, J))
-
-        everything = np.arange(len(gap))
-        J = everything[~(left(np.full(len(gap), high), everything) >= 0)]
+        J = np.flatnonzero(~(self._left(high, np.arange(len(gap)), fall) >= 0))
+        if not len(J):
+            return high
         low = 0.0
-        for _ in range(_HALVINGS if len(J) else 0):
+        for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            kept = left(np.full(len(J), middle), J) >= 0
-            if kept.all():
+            left = self._left(middle, J, fall)
+            if (left >= 0).all():
                 low = middle
             else:
                 high = middle
-                J = J[~kept]
-            if high - low <= 1e-9 * high:
+                J = J[~(left >= 0)]
+            # a concave function lies above its chords
+            at_low = self._left(low, J, fall)
+            at_high = self._left(high, J, fall)
+            finite = np.isfinite(at_high)
+            share = np.where(finite, at_low / np.where(finite & (at_low > at_high), at_low - at_high, 1), 0)
+            low = max(low, low + (high - low) * min(1.0, float(share.min())) * (1 - 1e-9))
+            if high - low <= 1e-4 * high:
                 break
-        return low if len(J) else high
+        return low
+
+    def _left(self, eps: float, J: IndexArray, fall: FloatArray) -> FloatArray:
+        """Return what is left of the gaps J, at least, after a change of size eps."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.gap[J] - self.error[J] - fall[J] * eps - self.spread.at(eps, J))
+
+
+def relevant(
+    gap: FloatArray, error: FloatArray, least: FloatArray, most: FloatArray, spread: Spread
+) -> IndexArray:
+    """Return the gaps that may have the largest quotient K/gap, or close first, given bounds on K.
+
+    least, most : (m,) bounds on K. Let h = min gap/least, so that some gap closes, to first order, for a
+    change of size h or smaller. A gap that stays positive at h with `most` in place of K can be left out.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h = float(np.min(np.where(gap > 0, gap / least, 0), initial=math.inf))
+        if not 0 < h < spread.limit():
+            return np.arange(len(gap))
+        left = gap - error - most * h - spread.at(h, np.arange(len(gap)))
+    return np.flatnonzero(~(left >= 0))
 
 
 def of_standardized(products: FloatArray, parallel: FloatArray) -> FloatArray:

@@ -10,12 +10,13 @@ column does not move.
 
 For standardized columns √(‖X_i‖²‖r‖² − c_i²) takes the place of ‖r‖‖X_i‖, since a column can only turn.
 
-**OLS.** With q_j = z_j/‖z_j‖ the gap is s_i⟨q_i − σq_j, y⟩. Let h_j = r − ⟨q_j, r⟩q_j, which is orthogonal to S
-and to q_j. The changed column is X̃_Sw_j + z_j + a_j, so its direction becomes q_j + δ_j to first order, with the
-component δ_j of P̃a_j/‖z_j‖ − Π̃z_j/‖z_j‖ orthogonal to q_j, and ‖δ_j‖ ≤ τ = (u_j/‖z_j‖ + √k/σ̃)ε. A unit vector in
-the direction of q_j + δ with ‖δ‖ ≤ τ < 1 differs from q_j + δ_j by at most √2·τ²/(1 − τ). Hence
+**OLS.** With q_j = z_j/‖z_j‖ the gap is s_i⟨q_i − σq_j, y⟩. Let h_j = r − ⟨q_j, r⟩q_j, which is orthogonal to
+S and to q_j. The changed column is X̃_Sw_j + z_j + a_j, so its direction becomes q_j + δ_j to first order,
+with the component δ_j of P̃a_j/‖z_j‖ − Π̃z_j/‖z_j‖ orthogonal to q_j, and ‖δ_j‖ ≤ τ = (u_j/‖z_j‖ + √k/σ̃)ε. A
+unit vector in the direction of q_j + δ with ‖δ‖ ≤ τ < 1 differs from q_j + δ_j by at most √2·τ²/(1 − τ). Hence
 
-    K = ‖y‖‖q_i − σq_j‖ + ‖X_i‖‖h_i‖/‖z_i‖ + ‖X_j‖‖h_j‖/‖z_j‖ + Σ_t ‖X_t‖‖b_tζ + s_i(w_{i,t}h_i/‖z_i‖ − σw_{j,t}h_j/‖z_j‖)‖
+    K = ‖y‖‖ζ‖ + ‖X_i‖‖h_i‖/‖z_i‖ + ‖X_j‖‖h_j‖/‖z_j‖
+        + Σ_t ‖X_t‖‖b_tζ + s_i(w_{i,t}h_i/‖z_i‖ − σw_{j,t}h_j/‖z_j‖)‖
 
 with ζ = q_i − σq_j, and the second-order terms are at most, summed over i and j,
 
@@ -31,9 +32,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sparselin.guarantees.perturbation._gaps import Gaps, Spread, of_standardized
-from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import measure
+from sparselin.guarantees.perturbation._gaps import Gaps, Spread, of_standardized, relevant
 from sparselin.problem import Problem
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
@@ -84,7 +83,9 @@ class Step:
     r: FloatArray
     problem: Problem
 
-    def differences(self, J: IndexArray, sigma: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def differences(
+        self, J: IndexArray, sigma: FloatArray, scale: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Return ‖z_i/scale_i − σz_j/scale_j‖ (m,), and their products with the residual, for the rivals J.
 
         They are computed from the vectors, so that copies of column i, up to a small difference, have lengths
@@ -103,56 +104,75 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
     d = problem.n_features
     order = problem.with_ones(support)
     offset = len(order) - len(support)  # 1 with an intercept, else 0
-    whole = ThinQR(problem, order.tolist(), capacity=max(1, len(order)))
-    if whole.size < len(order):
-        raise ValueError(
-            "the features of path are linearly dependent, so no distance is defined for them. Leave dependent "
-            "features out of `forced`"
-        )
-    r = problem.y
-    residuals = [r]
-    for q in whole.Qt:
+    Q, R = np.linalg.qr(problem.columns(order))
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0)
+    Qt = np.ascontiguousarray((Q * signs).T)
+    R = R * signs[:, None]
+    norms = problem.column_norms[:d].astype(np.float64)
+    residuals = [problem.y]
+    for q in Qt:
+        r = residuals[-1]
         for _ in range(2):
             r = r - q * (q @ r)
         residuals.append(r)
-    products = problem.correlate(np.array([*whole.Qt, *residuals]).T).T[:, :d]
-    projections = products[: whole.size]
-    inverse = np.linalg.inv(whole.R)
-    lengths = problem.column_norms[:d].astype(np.float64)
+    products = problem.correlate(np.array([*Qt, *residuals]).T).T[:, :d]
+    projections = products[: len(order)]
+    inverse = np.zeros_like(R)
+    squares = norms**2
+    measured = squares.copy()
+    free = np.ones(d, bool)
+    lengths = norms
     y_norm = float(problem.y_norm)
-    for t, squares in enumerate(_squares(problem, order, projections)):
+    for t, i in enumerate(order.tolist()):
+        w = inverse[:t, :t] @ projections[:t]
+        b = inverse[:t, :t] @ (Qt[:t] @ problem.y)
+        scaled = problem.column_norms[order[:t]]
+        size = np.sqrt(norms**2 + scaled**2 @ w**2)
+        project = functools.partial(_project, Qt[:t])
+        if t:
+            squares = np.maximum(squares - projections[t - 1] ** 2, 0)
+            stale = np.flatnonzero(free & (squares <= _STALE * measured) & (measured > 0))
+            if len(stale):
+                length = np.linalg.norm(project(problem.columns(stale)), axis=0)
+                squares[stale] = np.where(length > problem.length_unit * size[stale], length, 0) ** 2
+                measured[stale] = squares[stale]
         if t == offset:
             y_norm = float(np.linalg.norm(residuals[t]))
             lengths = np.sqrt(squares)
-        if t < offset + first:
-            continue
-        i = int(order[t])
-        S = order[offset:t]
-        w = inverse[:t, :t] @ projections[:t]
-        b = inverse[:t, :t] @ (whole.Qt[:t] @ problem.y)
-        scaled = problem.column_norms[order[:t]]
-        c = products[whole.size + t]
-        taken = np.isin(np.arange(d), order[: t + 1]) | (lengths == 0)
-        yield Step(
-            pick=i,
-            sign=1.0 if c[i] >= 0 else -1.0,
-            lengths=lengths,
-            y_norm=y_norm,
-            size=np.sqrt(problem.column_norms[:d] ** 2 + scaled**2 @ w**2),
-            y_size=math.hypot(float(problem.y_norm), float(np.linalg.norm(scaled * b))),
-            c=c,
-            squares=squares,
-            product=whole.R[t, t] * projections[t],
-            w=w[offset:],
-            b=b[offset:],
-            S=S,
-            r_norm=float(np.linalg.norm(residuals[t])),
-            sigma=_least_singular_value(problem, whole.R[offset:t, offset:t], S, lengths),
-            rivals=np.flatnonzero(~taken),
-            project=functools.partial(_project, whole.Qt[:t]),
-            r=residuals[t],
-            problem=problem,
-        )
+        if i < d and not squares[i] > 0:
+            raise ValueError(
+                "the features of path are linearly dependent, so no distance is defined for them. Leave "
+                "dependent features out of `forced`"
+            )
+        if t >= offset + first:
+            c = products[len(order) + t]
+            free[i] = False
+            yield Step(
+                pick=i,
+                sign=1.0 if c[i] >= 0 else -1.0,
+                lengths=lengths,
+                y_norm=y_norm,
+                size=size,
+                y_size=math.hypot(float(problem.y_norm), float(np.linalg.norm(scaled * b))),
+                c=c,
+                squares=squares,
+                product=R[t, t] * projections[t],
+                w=w[offset:],
+                b=b[offset:],
+                S=order[offset:t],
+                r_norm=float(np.linalg.norm(residuals[t])),
+                sigma=_least_singular_value(problem, R[offset:t, offset:t], order[offset:t], lengths),
+                rivals=np.flatnonzero(free & (lengths > 0)),
+                project=project,
+                r=residuals[t],
+                problem=problem,
+            )
+        if i < d:
+            free[i] = False
+            squares[i] = 0
+            measured[i] = 0
+        inverse[: t + 1, t] = -inverse[: t + 1, :t] @ R[:t, t] / R[t, t]
+        inverse[t, t] = 1 / R[t, t]
 
 
 def _project(Qt: FloatArray, Z: FloatArray) -> FloatArray:
@@ -162,34 +182,13 @@ def _project(Qt: FloatArray, Z: FloatArray) -> FloatArray:
     return Z
 
 
-def _squares(problem: Problem, order: IndexArray, projections: FloatArray) -> Iterator[FloatArray]:
-    """Yield ‖P_S^⊥X_j‖² (d,) of all features before each column of `order` is added to S.
-
-    projections : the products of the orthonormal basis of these columns with the features.
-    """
-    squares = problem.column_norms[: problem.n_features].astype(np.float64) ** 2
-    measured = squares.copy()
-    qr = ThinQR(problem, capacity=max(1, len(order)))
-    for j, row in zip(order, projections, strict=True):
-        yield squares
-        qr.append(int(j))
-        squares = squares - row**2
-        stale = np.flatnonzero((squares <= _STALE * measured) & (measured > 0))
-        if len(stale):
-            fresh = measure(qr, stale)
-            squares[stale] = np.where(fresh.outside, fresh.length, 0) ** 2
-            measured[stale] = squares[stale]
-        selected = np.intersect1d(qr.index, np.arange(len(squares)))
-        squares[selected] = 0
-        measured[selected] = 0
-
-
 def _least_singular_value(problem: Problem, R: FloatArray, S: IndexArray, lengths: FloatArray) -> float:
     """Return the least singular value of the columns S with length 1, minus a bound on its error.
 
     R : their triangular factor, after the projection off the column of ones.
 
-    The factor is exact for columns that differ by unit·‖X_j‖, where ‖X_j‖ is the length before the projection.
+    The factor is exact for columns that differ by unit·‖X_j‖, where ‖X_j‖ is the length before the
+    projection.
     """
     if not len(S):
         return 1.0
@@ -199,7 +198,7 @@ def _least_singular_value(problem: Problem, R: FloatArray, S: IndexArray, length
 
 
 def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
-    """Return the gaps of a step of OMP, for both signs of each rival.
+    """Return the gaps of a step of OMP that may close first, for both signs of each rival.
 
     standardized : whether the columns are scaled to a fixed length again after a change.
     n, unit : the number of rows, and the unit of rounding errors.
@@ -222,13 +221,9 @@ def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
         own = float(of_standardized(np.array(own), np.array(c_i)))
         others = of_standardized(others, sigma * c_j)
     slope = own + others + z * step.y_norm
-    u = lengths[i] + length
-    r2 = step.r_norm**2
-    for t, b in zip(range(len(step.S)), step.b, strict=True):
-        at = lengths[step.S[t]]
-        w = step.w[t, i] - sigma * step.w[t, J]
-        slope += at * np.sqrt(np.maximum((b * z) ** 2 + w**2 * r2 + 2 * b * step.sign * w * gap, 0))
-        u += at * np.abs(w)
+    at = lengths[step.S]
+    u = lengths[i] + length + at @ np.abs(step.w[:, [i]]) + (at @ np.abs(step.w))[J] * np.abs(sigma)
+    v = step.y_norm + float(at @ np.abs(step.b))
     root = max(math.sqrt(n), n / 16)
     error = unit * (
         (step.size[i] + np.abs(sigma) * step.size[J]) * step.r_norm
@@ -239,14 +234,42 @@ def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
         u=u,
         z=z,
         h=None,
-        v=step.y_norm + float(lengths[step.S] @ np.abs(step.b)),
+        v=v,
         r=step.r_norm,
         parallel=(c_i + np.abs(sigma * c_j)) * standardized,
         k=len(step.S),
         sigma=step.sigma,
         standardized=standardized,
     )
-    return Gaps(gap=gap, slope=slope, in_y=z * step.y_norm, error=error, rival=J, sign=sigma, spread=spread)
+    gaps = Gaps(
+        gap=gap,
+        slope=slope,
+        in_y=z * step.y_norm,
+        error=error,
+        rival=J,
+        sign=sigma,
+        spread=spread,
+        y_number=0.0,
+    )
+    few = relevant(gap, error, slope, v * z + u * step.r_norm, spread)
+
+    def whole(gaps: Gaps) -> FloatArray:
+        z = gaps.spread.z
+        slope = gaps.slope
+        for length, w, b in zip(at, step.w, step.b, strict=True):
+            w = w[i] - gaps.sign * w[gaps.rival]
+            square = (b * z) ** 2 + (w * step.r_norm) ** 2 + 2 * b * step.sign * w * gaps.gap
+            slope = slope + length * np.sqrt(np.maximum(square, 0))
+        return slope
+
+    return _narrow(gaps, few, whole)
+
+
+def _narrow(gaps: Gaps, few: IndexArray, slopes: Callable[[Gaps], FloatArray]) -> Gaps:
+    """Return the gaps `few`, with their slopes, and the condition number in y of all gaps."""
+    number = float(gaps.quotients(True).max(initial=0))
+    kept = gaps.of(few)
+    return dataclasses.replace(kept, slope=slopes(kept), y_number=number)
 
 
 def _lengths_and_gaps(
@@ -294,38 +317,59 @@ def ols_gaps(step: Step, n: int, unit: float) -> Gaps:
     own = lengths[i] / rho[i]
     other = np.abs(sigma) * lengths[J] / np.where(rho[J] > 0, rho[J], 1)
     slope = step.y_norm * z + own * h_i + other * h_j
-    u = np.array([np.full(len(J), own), other])
-    inner = r2 - e_i**2 - e_j**2 + e_i * e_j * cosine  # ⟨h_i, s_ih_j⟩, with y flipped so that s_i = 1
-    for t, b in zip(range(len(step.S)), step.b, strict=True):
-        at = lengths[step.S[t]]
-        x_i = step.w[t, i] / rho[i]
-        x_j = sigma * step.w[t, J] / np.where(rho[J] > 0, rho[J], 1)
-        # ⟨ζ, h_i⟩ and ⟨ζ, h_j⟩, for y flipped
-        with_i = -sigma * (e_j - e_i * cosine)
-        with_j = e_i - e_j * cosine
-        b = b * step.sign
-        square = (
-            (b * z) ** 2 + x_i**2 * h_i**2 + x_j**2 * h_j**2 + 2 * b * (x_i * with_i - x_j * with_j)
-            - 2 * x_i * x_j * inner
-        )  # fmt: skip
-        slope += at * np.sqrt(np.maximum(square, 0))
-        u[0] += at * abs(x_i)
-        u[1] += at * np.abs(x_j)
+    at = lengths[step.S]
+    x = step.w / np.where(rho > 0, rho, 1)
+    v = step.y_norm + float(at @ np.abs(step.b))
+    u = np.array([
+        np.full(len(J), own + at @ np.abs(x[:, i])),
+        other + (at @ np.abs(x))[J] * np.abs(sigma),
+    ])  # fmt: skip
     root = max(math.sqrt(n), n / 16)
     error_i = _quotient_error(step, np.array([i]), rho, e_i, root, unit)
     error = error_i + np.abs(sigma) * _quotient_error(step, J, rho, np.abs(e_j), root, unit)
+    h = np.array([np.full(len(J), h_i), np.abs(sigma) * h_j])
     spread = Spread(
         u=u,
         z=z,
-        h=np.array([np.full(len(J), h_i), np.abs(sigma) * h_j]),
-        v=step.y_norm + float(lengths[step.S] @ np.abs(step.b)),
+        h=h,
+        v=v,
         r=step.r_norm,
         parallel=np.zeros(len(J)),
         k=len(step.S),
         sigma=step.sigma,
         standardized=False,
     )
-    found = Gaps(gap=gap, slope=slope, in_y=z * step.y_norm, error=error, rival=J, sign=sigma, spread=spread)
+    gaps = Gaps(
+        gap=gap,
+        slope=slope,
+        in_y=z * step.y_norm,
+        error=error,
+        rival=J,
+        sign=sigma,
+        spread=spread,
+        y_number=0.0,
+    )
+    few = relevant(gap, error, slope, v * z + (u * h).sum(axis=0), spread)
+
+    def whole(gaps: Gaps) -> FloatArray:
+        # the products of ζ, h_i and h_j, for y with the sign that makes ⟨q_i, y⟩ positive
+        e = e_j[few]
+        cos = cosine[few]
+        sigma = gaps.sign
+        hj = h_j[few]
+        with_i = -sigma * (e - e_i * cos)
+        with_j = e_i - e * cos
+        inner = r2 - e_i**2 - e**2 + e_i * e * cos
+        slope = gaps.slope
+        for length, row, b in zip(at, x, step.b * step.sign, strict=True):
+            own = row[i]
+            other = sigma * row[gaps.rival]
+            square = (b * gaps.spread.z) ** 2 + (own * h_i) ** 2 + (other * hj) ** 2
+            square += 2 * b * (own * with_i - other * with_j) - 2 * own * other * inner
+            slope = slope + length * np.sqrt(np.maximum(square, 0))
+        return slope
+
+    found = _narrow(gaps, few, whole)
     return found if not len(inside) else found.with_free_rival(int(inside[0]))
 
 

@@ -1,13 +1,14 @@
 """The gaps of the LASSO at a fixed λ: those of its nonzero coefficients, and those of the other correlations.
 
-Let A be the active set with independent columns, s the signs (0 for features without penalty), H = (X_AᵀX_A)⁻¹,
-β = H(X_Aᵀy − λs) and r = y − X_Aβ. While s_iβ_i > 0 on A and |⟨X_j, r⟩| < λ off A, β is the only solution. With
-p = Δy − ΔX_Aβ, and Ã, H̃, P̃, Π̃ of the changed columns, the coefficients for the same A and s become
+Let A be the active set with independent columns, s the signs (0 for features without penalty), H =
+(X_AᵀX_A)⁻¹, β = H(X_Aᵀy − λs) and r = y − X_Aβ. While s_iβ_i > 0 on A and |⟨X_j, r⟩| < λ off A, β is the
+only solution. With p = Δy − ΔX_Aβ, and Ã, H̃, P̃, Π̃ of the changed columns, the coefficients for the same
+A and s become
 
     β̃ = β + H̃(ΔX_Aᵀr + X̃_Aᵀp),     and     r̃ = r + P̃p − X̃_AH̃ΔX_Aᵀr.
 
-**Coefficients.** With g = X_AHe_i, H̃e_i differs from He_i by −H̃(ΔX_Aᵀg + X̃_AᵀΔX_AHe_i). So the gap s_iβ_i falls by
-at most Kε plus the bound of `_gaps` with ‖z‖ = ‖g‖ and u = Σ_t ‖X_t‖|H_ti|, where
+**Coefficients.** With g = X_AHe_i, H̃e_i differs from He_i by −H̃(ΔX_Aᵀg + X̃_AᵀΔX_AHe_i). So the gap s_iβ_i
+falls by at most Kε plus the bound of `_gaps` with ‖z‖ = ‖g‖ and u = Σ_t ‖X_t‖|H_ti|, where
 
     K = ‖g‖‖y‖ + Σ_t ‖X_t‖‖H_tir − β_tg‖.
 
@@ -55,7 +56,8 @@ class Solution:
 def lasso_gaps(
     problem: Problem, A: IndexArray, signs: FloatArray, lam: float, *, positive: bool, unit: float
 ) -> tuple[Gaps, Gaps, Solution] | None:
-    """Return the gaps of the coefficients, and of the correlations, at λ; None if the columns A are dependent.
+    """Return the gaps of the coefficients, and of the correlations, at λ; None if the columns A are
+    dependent.
 
     problem : the data, in float64.
     A, signs : see `Solution`.
@@ -82,7 +84,8 @@ def lasso_gaps(
     norms = problem.column_norms[:d].astype(np.float64)
     squares = norms**2 - (Z[:offset] ** 2).sum(axis=0)
     lengths = np.sqrt(np.where(squares > problem.unit * norms**2, squares, 0))
-    y = problem.y - (qr.Qt[:offset].T @ (qr.Qt[:offset] @ problem.y) if offset else 0)
+    ones = qr.Qt[:offset]
+    y = problem.y - ones.T @ (ones @ problem.y)
     y_norm = float(np.linalg.norm(y))
     r_norm = float(np.linalg.norm(r))
     sigma = _least_singular_value(problem, qr.R[offset:, offset:], inner, lengths)
@@ -105,11 +108,11 @@ def lasso_gaps(
     g = np.sqrt(np.maximum(np.diag(H)[offset:][own], 0))  # ‖X_AHe_i‖² = H_ii
     # ⟨r, g⟩ = e_iᵀH X_Aᵀr = λ(Hs)_i, because X_Aᵀr = λs
     rg = lam * (H[offset:, offset:] @ signs)[own]
-    squares = (G * r_norm) ** 2 + np.outer(beta, g) ** 2 - 2 * G * beta[:, None] * rg
+    rates = (G * r_norm) ** 2 + np.outer(beta, g) ** 2 - 2 * G * beta[:, None] * rg
     # ⟨H_ti r − β_t g, X_t⟩ = H_tiλs_t − β_t[t = i]
     along = G * (lam * signs)[:, None]
     along[own, np.arange(len(own))] -= beta[own]
-    vectors = at[:, None] * np.sqrt(np.maximum(squares, 0))
+    vectors: FloatArray = at[:, None] * np.sqrt(np.maximum(rates, 0))
     parallel = np.abs(along).sum(axis=0)
     if standardized:
         vectors = of_standardized(vectors, along)
@@ -123,6 +126,7 @@ def lasso_gaps(
         rival=inner[own],
         sign=signs[own],
         spread=spread(at @ np.abs(G), g, parallel),
+        y_number=0.0,
     )
 
     # correlations off A
@@ -156,6 +160,7 @@ def lasso_gaps(
             np.tile(z, m),
             np.tile(np.abs(c) + np.abs(along).sum(axis=0), m),
         ),
+        y_number=0.0,
     )
     return leaving, entering, Solution(A=inner, signs=signs, lam=lam, coef=beta)
 

@@ -1,9 +1,10 @@
 """The search for a witness: data near the given ones for which a gap is closed.
 
 For one gap, the change of size ε that closes it with the smallest ε moves each column against the gradient of
-the gap with respect to this column, at the changed data. The search alternates: it finds the ε at which the gap
-is zero along a direction, then the gradient there. At first the direction is that of the gradient at the given
-data, so ε is gap/K to first order. The changed data are then rounded to floats, and checked in integers.
+the gap with respect to this column, at the changed data. The search alternates: it finds the ε at which the
+gap is zero along a direction, then the gradient there. At first the direction is that of the gradient at
+the given data, so ε is gap/K to first order. The changed data are then rounded to floats, and checked in
+integers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ class Focus:
         (n, m) and (n,).
     closed : a function of the same arrays as they are, with the column of ones first if there is one: whether
         the gap is closed, in exact arithmetic.
-    moved : the numbers of the columns that change.
     """
 
     columns: IndexArray
@@ -48,12 +48,14 @@ class Change:
     columns : the features that change.
     X : (n, m) these columns after the change.
     y : (n,) y after the change.
+    rival : the feature that is picked or ties; −1 if there is none.
     """
 
     size: float
     columns: IndexArray
     X: FloatArray
     y: FloatArray
+    rival: int = -1
 
 
 def search(
@@ -65,28 +67,31 @@ def search(
     ones : the column of ones, or None.
     guess : the size of the change to first order.
     """
-    centred = _centre(X, ones)
-    z = _centre(y, ones)
-    lengths = np.linalg.norm(centred, axis=0)
-    length = float(np.linalg.norm(z))
     if focus.closed(X, y):
         return Change(size=0.0, columns=focus.columns, X=X, y=y)
-    point = centred, z
+    # the gradients are combinations of the columns and y, so all changes are in the span of these
+    basis, R = np.linalg.qr(_centre(np.column_stack([X, y]), ones))
+    start_X = R[:, :-1]
+    start_y = R[:, -1]
+    lengths = np.linalg.norm(start_X, axis=0)
+    length = float(np.linalg.norm(start_y))
     found: tuple[float, FloatArray, FloatArray] | None = None
+    place = start_X
+    place_y = start_y
     for _ in range(_ROUNDS):
-        _, down, down_y = focus.gap(*point)
-        down = _unit(_centre(down, ones)) * (0 if of_y else lengths)
-        down_y = _unit(_centre(down_y, ones)) * length
-        start = found[0] if found else guess
+        _, gradient, gradient_y = focus.gap(place, place_y)
+        down = _unit(gradient) * (0 if of_y else lengths)
+        down_y = _unit(gradient_y) * length
 
         def left(eps: float, down: FloatArray = down, down_y: FloatArray = down_y) -> float:
-            return focus.gap(centred - eps * down, z - eps * down_y)[0]
+            return focus.gap(start_X - eps * down, start_y - eps * down_y)[0]
 
-        eps = _root(left, start)
+        eps = _root(left, found[0] if found else guess)
         if eps is None or (found and eps >= found[0] * (1 - 1e-6)):
             break
-        found = eps, down, down_y
-        point = centred - eps * down, z - eps * down_y
+        found = eps, basis @ down, basis @ down_y
+        place = start_X - eps * down
+        place_y = start_y - eps * down_y
     if found is None or found[0] >= best:
         return None
     eps, down, down_y = found
@@ -146,7 +151,11 @@ def _centre(X: FloatArray, ones: FloatArray | None) -> FloatArray:
     if ones is None:
         return X
     for _ in range(2):
-        X = X - np.multiply.outer(ones, ones @ X / (ones @ ones)) if X.ndim > 1 else X - ones * (ones @ X) / (ones @ ones)
+        X = (
+            X - np.multiply.outer(ones, ones @ X / (ones @ ones))
+            if X.ndim > 1
+            else X - ones * (ones @ X) / (ones @ ones)
+        )
     return X
 
 
@@ -170,13 +179,13 @@ def omp_gap(
     X = X if length is None else _unit(X) * length
     S = X[:, :k]
     weights = np.array([1.0, -sigma])[: X.shape[1] - k]
-    Q, R = np.linalg.qr(S)
-    x = X[:, k:] @ weights
+    Q, R = _qr(S)
+    x = np.asarray(X[:, k:] @ weights, np.float64)
     z = _off(Q, x)
     r = _off(Q, y)
     w = _solve(R, Q.T @ x)
     b = _solve(R, Q.T @ y)
-    gradient = np.column_stack([-(np.outer(z, b) + np.outer(r, w)), np.outer(r, weights)]) * sign
+    gradient: FloatArray = np.column_stack([-(np.outer(z, b) + np.outer(r, w)), np.outer(r, weights)]) * sign
     if length is not None:
         gradient = _chain(raw, gradient, length)
     return float(sign * (z @ r)), gradient, sign * z
@@ -188,7 +197,7 @@ def ols_gap(
     """Return the gap of OLS for X = (X_S, X_i, X_j) with k columns in S, and its gradients."""
     S = X[:, :k]
     weights = np.array([1.0, -sigma])[: X.shape[1] - k]
-    Q, R = np.linalg.qr(S)
+    Q, R = _qr(S)
     Z = _off(Q, X[:, k:])
     rho = np.linalg.norm(Z, axis=0)
     rho = np.where(rho > 0, rho, 1)
@@ -215,7 +224,9 @@ def lasso_gap(
     X = X if length is None else _unit(X) * length
     k = len(signs)
     A = X[:, :k]
-    Q, R = np.linalg.qr(A)
+    Q, R = _qr(A)
+    gradient: FloatArray
+    of_y: FloatArray
     u = np.linalg.solve(R.T, signs) if k else signs
     beta = _solve(R, Q.T @ y - lam * u)
     r = _off(Q, y) + lam * (Q @ u)
@@ -238,6 +249,11 @@ def lasso_gap(
     return float(value), gradient, of_y
 
 
+def _qr(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    Q, R = np.linalg.qr(X)
+    return np.asarray(Q, np.float64), np.asarray(R, np.float64)
+
+
 def _off(Q: FloatArray, x: FloatArray) -> FloatArray:
     for _ in range(2):
         x = x - Q @ (Q.T @ x)
@@ -249,7 +265,7 @@ def _solve(R: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _chain(raw: FloatArray, gradient: FloatArray, length: float) -> FloatArray:
-    """Return the gradients with respect to raw columns, given those with respect to columns of a fixed length."""
+    """Return the gradients for raw columns, given those for the same columns scaled to a fixed length."""
     norms = np.linalg.norm(raw, axis=0)
     unit = raw / norms
     return np.asarray((gradient - unit * (unit * gradient).sum(axis=0)) * (length / norms))
