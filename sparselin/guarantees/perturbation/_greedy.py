@@ -13,7 +13,8 @@ For standardized columns √(‖X_i‖²‖r‖² − c_i²) takes the place of 
 **OLS.** With q_j = z_j/‖z_j‖ the gap is s_i⟨q_i − σq_j, y⟩. Let h_j = r − ⟨q_j, r⟩q_j, which is orthogonal to
 S and to q_j. The changed column is X̃_Sw_j + z_j + a_j, so its direction becomes q_j + δ_j to first order,
 with the component δ_j of P̃a_j/‖z_j‖ − Π̃z_j/‖z_j‖ orthogonal to q_j, and ‖δ_j‖ ≤ τ = (u_j/‖z_j‖ + √k/σ̃)ε. A
-unit vector in the direction of q_j + δ with ‖δ‖ ≤ τ < 1 differs from q_j + δ_j by at most √2·τ²/(1 − τ). Hence
+unit vector in the direction of q_j + δ with ‖δ‖ ≤ τ < 1 differs from q_j + δ_j by at most √2·τ²/(1 − τ).
+Hence
 
     K = ‖y‖‖ζ‖ + ‖X_i‖‖h_i‖/‖z_i‖ + ‖X_j‖‖h_j‖/‖z_j‖
         + Σ_t ‖X_t‖‖b_tζ + s_i(w_{i,t}h_i/‖z_i‖ − σw_{j,t}h_j/‖z_j‖)‖

@@ -138,7 +138,7 @@ def lasso_gaps(
     c = products[-1][J]
     rz = c - lam * (signs @ w)  # ⟨r, z⟩, since ⟨r, X_Aw⟩ = λ⟨s, w⟩
     squares = (beta[:, None] * z) ** 2 + (w * r_norm) ** 2 + 2 * beta[:, None] * w * rz
-    vectors = at[:, None] * np.sqrt(np.maximum(squares, 0))
+    vectors = np.asarray(at[:, None] * np.sqrt(np.maximum(squares, 0)))
     along = lam * signs[:, None] * w
     first = lengths[J] * r_norm
     if standardized:
