@@ -82,8 +82,8 @@ def lasso_gaps(
     products = problem.correlate(np.array([*qr.Qt, r]).T).T[:, :d]
     Z = products[: qr.size]
     norms = problem.column_norms[:d].astype(np.float64)
-    squares = norms**2 - (Z[:offset] ** 2).sum(axis=0)
-    lengths = np.sqrt(np.where(squares > problem.unit * norms**2, squares, 0))
+    rest = norms**2 - (Z[:offset] ** 2).sum(axis=0)
+    lengths = np.sqrt(np.where(rest > problem.unit * norms**2, rest, 0))
     ones = qr.Qt[:offset]
     y = problem.y - ones.T @ (ones @ problem.y)
     y_norm = float(np.linalg.norm(y))
@@ -108,7 +108,7 @@ def lasso_gaps(
     g = np.sqrt(np.maximum(np.diag(H)[offset:][own], 0))  # ‖X_AHe_i‖² = H_ii
     # ⟨r, g⟩ = e_iᵀH X_Aᵀr = λ(Hs)_i, because X_Aᵀr = λs
     rg = lam * (H[offset:, offset:] @ signs)[own]
-    rates = (G * r_norm) ** 2 + np.outer(beta, g) ** 2 - 2 * G * beta[:, None] * rg
+    rates: FloatArray = (G * r_norm) ** 2 + np.outer(beta, g) ** 2 - 2 * G * beta[:, None] * rg
     # ⟨H_ti r − β_t g, X_t⟩ = H_tiλs_t − β_t[t = i]
     along = G * (lam * signs)[:, None]
     along[own, np.arange(len(own))] -= beta[own]
@@ -137,8 +137,8 @@ def lasso_gaps(
     z = np.sqrt(z2)
     c = products[-1][J]
     rz = c - lam * (signs @ w)  # ⟨r, z⟩, since ⟨r, X_Aw⟩ = λ⟨s, w⟩
-    squares = (beta[:, None] * z) ** 2 + (w * r_norm) ** 2 + 2 * beta[:, None] * w * rz
-    vectors = np.asarray(at[:, None] * np.sqrt(np.maximum(squares, 0)))
+    rates = (beta[:, None] * z) ** 2 + (w * r_norm) ** 2 + 2 * beta[:, None] * w * rz
+    vectors = at[:, None] * np.sqrt(np.maximum(rates, 0))
     along = lam * signs[:, None] * w
     first = lengths[J] * r_norm
     if standardized:
