@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 
 from sparselin.certificates import form
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
+from sparselin.certificates._lasso_finder import certify_lasso
 from sparselin.certificates.flow import certify_flow
 from sparselin.certificates.form import CLAIMS, Verification
 from sparselin.certificates.step import Indices, StepCertificate, Steps, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.paths import check_path
-from sparselin.results import FloatArray, FlowPath, SelectionPath
+from sparselin.results import FloatArray, FlowPath, LassoPath, SelectionPath
 from sparselin.validation import check_choice
 
 
@@ -214,7 +215,7 @@ class Certificate:
 def certify(
     X: Any,
     y: ArrayLike | None,
-    path: SelectionPath | FlowPath,
+    path: SelectionPath | FlowPath | LassoPath,
     *,
     normalized: bool = False,
     claim: str = "sequential_lasso",
@@ -295,15 +296,18 @@ def certify(
     >>> bool(events.verify(X, y)), [(saddle.tau, saddle.support) for saddle in events.saddles]
     (True, [(Fraction(0, 1), ()), (Fraction(1, 2), (0,)), (Fraction(1, 1), (0, 1, 2))])
     """
-    from sparselin.certificates._finder import Finder
-
     check_choice(claim, "claim", CLAIMS)
     problem, support, n_forced = _read_path(X, y, path)
     data, response = form.problem_data(problem)
-    if isinstance(path, FlowPath):
+    if not isinstance(path, SelectionPath):
         if normalized or claim != "sequential_lasso":
-            raise ValueError("`normalized` and `claim` are about picks. Leave them out for a FlowPath")
+            words = f"Leave them out for a {type(path).__name__}"
+            raise ValueError(f"`normalized` and `claim` are about picks. {words}")
+        if isinstance(path, LassoPath):
+            return certify_lasso(data, response, support, path)
         return certify_flow(data, response, support, path)
+    from sparselin.certificates._finder import Finder
+
     normalized = bool(normalized)
     finder = Finder(Exact(data, response, normalized))
     prove: Any = functools.partial(finder.step, claim=claim)
@@ -327,11 +331,12 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
     """Check that a path belongs to X and y.
 
     Returns the problem, the support, and the number of forced features. With an intercept, the column of ones
-    comes first in the support, and counts as forced. For a `FlowPath` the forced features take the place of
+    comes first in the support, and counts as forced. For a `FlowPath` or a `LassoPath` the forced features take the place of
     the support.
     """
-    if not isinstance(path, (SelectionPath, FlowPath)):
-        raise TypeError(f"path must be a SelectionPath or a FlowPath; got {type(path).__name__}")
+    if not isinstance(path, (SelectionPath, FlowPath, LassoPath)):
+        kinds = "a SelectionPath, a FlowPath or a LassoPath"
+        raise TypeError(f"path must be {kinds}; got {type(path).__name__}")
     if path.standardized:
         raise ValueError(
             "a path of standardized columns has no certificate, because standard deviations are rounded. "
@@ -339,7 +344,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
         )
     problem = as_problem(X, y, intercept=path.with_intercept and not isinstance(X, Problem))
     check_path(problem, path)
-    if isinstance(path, FlowPath):
+    if not isinstance(path, SelectionPath):
         return problem, tuple(problem.with_ones(path.forced).tolist()), 0
     forced = np.isnan(path.lam_star)
     n_forced = int(forced.sum())

@@ -241,7 +241,7 @@ def _from_fields(cls: type[_T], fields: Any) -> _T:
     names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name in sorted(names ^ set(fields)):
         raise ValueError(f"{cls.__name__} {'lacks the field' if name in names else 'has no field'} {name!r}")
-    keep = {"sha256", "claim", "steps", "saddles"}
+    keep = {"sha256", "claim", "steps", "saddles", "knots"}
     return cls(**{name: value if name in keep else _parse(value) for name, value in fields.items()})
 
 

@@ -15,6 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 
 Integers: TypeAlias = NDArray[np.object_]
 Matrix: TypeAlias = list[list[int]]
+_PRIMES = (2**31 - 1, 2**31 - 19)  # products of two residues fit into 63 bits
 
 
 class IntegerColumns:
@@ -115,3 +116,24 @@ def solve_semidefinite(A: Matrix, b: list[int]) -> tuple[list[int], int] | None:
                 rows[i] = [(pivot * x - share * z) // divisor for x, z in zip(rows[i], rows[p], strict=True)]
         divisor = pivot
     return [0 if p in dependent else rows[p][-1] for p in range(size)], divisor
+
+
+def are_independent(N: Integers) -> bool:
+    """Return whether the columns of a matrix of integers are proved to be linearly independent.
+
+    They are independent if they are so modulo a prime, because a minor that is not zero modulo it is not
+    zero. Two primes are tried; False may come from independent columns, but not from those of random data.
+    """
+    return any(_full_rank((N % prime).astype(np.int64), prime) for prime in _PRIMES)
+
+
+def _full_rank(A: NDArray[np.int64], prime: int) -> bool:
+    """Return whether a matrix (n, m) has the rank m modulo a prime; A is overwritten."""
+    for p in range(A.shape[1]):
+        rows = np.flatnonzero(A[p:, p])
+        if not len(rows):
+            return False
+        A[[p, p + rows[0]]] = A[[p + rows[0], p]]
+        share = A[p + 1 :, p] * pow(int(A[p, p]), -1, prime) % prime
+        A[p + 1 :, p:] = (A[p + 1 :, p:] - share[:, None] * A[p, p:] % prime) % prime
+    return True
