@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from proofs_checks.subset_checker import check
+from sparselin.check.subset_checker import check
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import SubsetStage, SubsetVector
 from tests.fractional import centred_gram, fractions, solve

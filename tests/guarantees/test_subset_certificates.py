@@ -15,7 +15,7 @@ from house import PROJECT
 from refusals import refuses
 
 import sparselin as sl
-from proofs_checks.subset_checker import Proof, check, eliminate
+from sparselin.check.subset_checker import Proof, check, eliminate
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import SubsetStage
@@ -215,7 +215,7 @@ def test_the_checker_runs_by_itself(tmp_path):
     np.savez(tmp_path / "other.npz", X=X, y=y[::-1])
     answers = {"data.npz": (0, "PROVED"), "other.npz": (1, "REFUTED")}
     for name, answer in answers.items():
-        command = [sys.executable, PROJECT / "proofs_checks/subset_checker.py", "certificate.json", name]
+        command = [sys.executable, PROJECT / "sparselin/check/subset_checker.py", "certificate.json", name]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (run.returncode, run.stdout.split()[0].rstrip(":,")) == answer, run.stderr
 

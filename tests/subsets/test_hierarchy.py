@@ -18,7 +18,7 @@ from refusals import refuses
 from sklearn.base import clone
 
 import sparselin as sl
-from proofs_checks.subset_checker import check
+from sparselin.check.subset_checker import check
 from sparselin.estimators import BestSubsetRegressor
 
 SPARSELM = os.environ.get("SPARSELM_PYTHON")

@@ -1,0 +1,1 @@
+"""Checkers of certificates in plain Python, which need nothing of the package."""
