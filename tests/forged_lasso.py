@@ -103,7 +103,7 @@ def gram_of(G, J):
 
 
 def random_task(rng):
-    """Draw small integers, with copies, sums, a common part, zero columns and ties; forced features; signs."""
+    """Draw small integers with copies, sums, a common part and ties, forced features, and `positive`."""
     n, d = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     X = rng.integers(-2, 3, (n, d)) + pick([0, 0, 0, 3], rng)
     y = rng.integers(-4, 5, n)
@@ -133,7 +133,7 @@ def forge(given, rng):
     row = rows[k]
     eps = Fraction(1, 2 ** int(rng.integers(1, 60)))
     yield "a knot left out", replace(given, knots=tuple(rows[:k] + rows[k + 1 :]))
-    yield "a knot twice", replace(given, knots=tuple([*rows[: k + 1], *rows[k:]]))
+    yield "a knot twice", replace(given, knots=(*rows[: k + 1], *rows[k:]))
     yield "an earlier end", replace(given, knots=(*rows[:k], replace(row, active=rows[k - 1].active)))
     yield "another λ", replace(given, knots=(*rows[:k], replace(row, lam=row.lam + eps), *rows[k + 1 :]))
     yield "another sign of the problem", replace(given, positive=not given.positive)

@@ -23,7 +23,7 @@ PROJECT = ROOT.parent
 LAYERS = {
     "faces": "estimators plots neural studies __main__",
     "theory": "subsets post_selection explanations guarantees verification",
-    "methods": "certificates greedy lasso attention spectral",
+    "methods": "check certificates greedy lasso attention spectral",
     "border": "problem linalg scale ensembles testing ledger",
     "ground": "_kernels validation parallel results",
 }

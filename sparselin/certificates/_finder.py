@@ -301,6 +301,11 @@ def solve(M: Matrix, v: Sequence[Any]) -> Vector:
     return list(M.solve(column(v)).entries())
 
 
+def solve_integers(A: Any, b: Sequence[int]) -> Fractions:
+    """Return A⁻¹b for a matrix of integers; ZeroDivisionError if it is singular."""
+    return fractions(fmpq_mat(len(b), len(b), A.ravel().tolist()).solve(column(b)).entries())
+
+
 def fractions(v: Iterable[Any]) -> tuple[Fraction, ...]:
     """Convert numbers of python-flint to Python's `Fraction`."""
     return tuple(Fraction(int(x.p), int(x.q)) for x in v)

@@ -1,8 +1,8 @@
 """Prove long LASSO paths in balls: numbers whose errors are bounded, at each knot.
 
-Column j of X is divided by a power of two, w_j⁻¹, so that its length is near 1. Then c_j is compared with w_jλ
-in place of λ. At knot k one feature e enters or leaves. Let J be the features of S and the larger of the two
-active sets, with Gram matrix G = X_JᵀX_J, and s the signs, zero on S, times w. On the segment
+Column j of X is divided by a power of two, w_j⁻¹, so that its length is near 1. Then c_j is compared with
+w_jλ in place of λ. At knot k one feature e enters or leaves. Let J be the features of S and the larger of
+the two active sets, with Gram matrix G = X_JᵀX_J, and s the signs, zero on S, times w. On the segment
 
     β(λ) = G⁻¹(X_Jᵀy − λs),   and λ_k is the zero of β_e.
 
@@ -16,9 +16,9 @@ includes the rounding of W. So X_J has full rank, G⁻¹ = T(WᵀW)⁻¹Tᵀ, an
 
     |(G⁻¹v)_i| ≤ ‖T_i‖‖Tᵀv‖/(1 − δ),   ‖X_JG⁻¹v‖ ≤ ‖Tᵀv‖/√(1 − δ),
 
-where T_i is row i of T. With (G⁻¹s)_e = T_e(Tᵀs) up to ‖T_e‖‖Tᵀs‖δ/(1 − δ) this bounds the errors of λ_k, of β
-and, because the columns have lengths below 2, of c. If they decide an inequality in neither way, β̃ and λ̃ are
-refined: T·Tᵀ is nearly G⁻¹.
+where T_i is row i of T. With (G⁻¹s)_e = T_e(Tᵀs) up to ‖T_e‖‖Tᵀs‖δ/(1 − δ) this bounds the errors of λ_k, of
+β and, because the columns have lengths below 2, of c. If they decide an inequality in neither way, β̃ and λ̃
+are refined: T·Tᵀ is nearly G⁻¹.
 """
 
 from fractions import Fraction
@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.certificates.integers import IntegerColumns, Integers
+from sparselin.parallel.threads import limit_blas
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
@@ -48,7 +49,8 @@ def follow_in_balls(
     statement is refuted, or not decided.
     """
     try:
-        return _follow(given, X, y, end)
+        with limit_blas(X.size):
+            return _follow(given, X, y, end)
     except OverflowError:
         raise ValueError("undecided in balls: a number is beyond the range of float64") from None
 
@@ -191,7 +193,7 @@ class _Balls:
         bits = 64
         beta = np.array([int(v) for v in np.rint(np.ldexp(z - start * b, bits))], object)
         lam = Fraction(start) if fixed is None else fixed
-        rest = [j for j in range(self.X.shape[1]) if j not in {*J}]
+        rest = np.setdiff1d(np.arange(self.X.shape[1]), J).tolist()
         at_rest = fixed == 0 and len(J) in (self.X.shape[0], self.nonzero)
         for _ in range(_ROUNDS):
             if at is not None:
@@ -261,4 +263,4 @@ def _to_floats(values: Integers, exponent: int, denominator: int = 1) -> FloatAr
     """Return v·2^exponent/denominator as floats. Bits below 2⁻⁹⁰⁰ are dropped."""
     exponent -= denominator.bit_length() - 1  # the denominator is a power of two
     shift = max(0, -exponent - 900)
-    return np.ldexp((values >> shift).astype(np.float64), exponent + shift)
+    return np.asarray(np.ldexp((values >> shift).astype(np.float64), exponent + shift))

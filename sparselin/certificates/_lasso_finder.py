@@ -88,10 +88,10 @@ class _Line:
 
 def _solve(G: Any, b: Any, J: list[int]) -> Fractions:
     """Solve Gx = b for an invertible matrix of integers, where the columns J have the Gram matrix G."""
-    from sparselin.certificates._finder import column, fmpq_mat, fractions
+    from sparselin.certificates import _finder as finder
 
     try:
-        return fractions(fmpq_mat(len(J), len(J), G.ravel().tolist()).solve(column(b)).entries())
+        return finder.solve_integers(G, b)
     except ZeroDivisionError:
         words = f"The columns of {J} are linearly dependent, so the solution may not be unique"
         raise ValueError(words) from None
@@ -104,7 +104,7 @@ def _in_rationals(given: lasso.LassoCertificate, num: Exact, end: float) -> tupl
     """
     S = given.forced
     line = _Line(num, S, lasso.LassoKnot((), ()))
-    knots = []
+    knots = list[lasso.LassoKnot]()
     above = lasso.LassoKnot((), ())
     for k, knot in enumerate(given.knots):
         lam: Fraction | None
@@ -141,16 +141,16 @@ def _end(line: _Line, S: set[int], positive: bool, top: Fraction | None, end: Fr
     return max([end, *(lam for lam in events if lam is not None and lam < top)])
 
 
-def _floats(given: lasso.LassoCertificate, k: int) -> tuple[float, dict[int, float]]:
+def _floats(given: Any, k: int) -> tuple[float, dict[int, float]]:
     """Return λ and the nonzero coefficients at knot k of a certificate in rationals, as floats."""
     knot = given.knots[k]
     inner = {*given.knots[k - 1].active} & {*knot.active} if k else ()
-    return float(knot.lam), dict(
-        zip((*given.forced, *sorted(inner)), map(float, knot.coef), strict=True)
-    )
+    return float(knot.lam), dict(zip((*given.forced, *sorted(inner)), map(float, knot.coef), strict=True))
 
 
-def _compare(X: FloatArray, y: FloatArray, path: LassoPath, found: list[tuple[float, dict[int, float]]]) -> None:
+def _compare(
+    X: FloatArray, y: FloatArray, path: LassoPath, found: list[tuple[float, dict[int, float]]]
+) -> None:
     """Refuse a path whose λ or coefficients differ from the exact ones by more than half of the digits."""
     share = eps_of(path.knots.dtype) ** 0.5
     norms, y_norm = np.linalg.norm(X, axis=0), np.linalg.norm(y)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.certificates import form
-from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
 from sparselin.certificates._lasso_finder import certify_lasso
+from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
 from sparselin.certificates.flow import certify_flow
 from sparselin.certificates.form import CLAIMS, Verification
 from sparselin.certificates.step import Indices, StepCertificate, Steps, refutations, step_name
@@ -222,7 +222,8 @@ def certify(
 ) -> Any:
     """Prove in rational arithmetic that each pick of a path is one that the method may make.
 
-    A path of `gradient_flow` has events in place of picks; the last paragraph is about it. Let S be the
+    Paths of `gradient_flow` and `lasso_path` have events in place of picks; the last paragraphs are about
+    them. Let S be the
     features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all computed
     exactly. The methods may pick
 
@@ -256,24 +257,32 @@ def certify(
     dependent columns of a support raise ValueError, which a smaller `max_events` may avoid. Whether β is
     least squares at the end is decided exactly, whatever the `status` of the path.
 
+    For a `LassoPath` the certificate proves its knots, active sets and solutions, which are unique
+    (`LassoCertificate.verify` explains why). It is found in rationals if n·d + 2dΣ(|S| + |active|) ≤ 2¹⁹,
+    with the sum over the knots. Longer paths are proved in balls of at most 1024 bits, which state the active
+    sets only; their check does not need python-flint. Rationals decide ties, and balls do not. Dependent
+    columns that may be nonzero together raise ValueError.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense,
         which raises MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a
         `Problem` with weights is certified for its weighted rows.
-    path : the path of `omp`, `sequential_lasso`, `gradient_flow` or any other method. If it has an intercept,
-        the certificate is about X with a last column of ones, which is forced. A path of standardized columns
-        has no certificate, because standard deviations are rounded.
+    path : the path of `omp`, `sequential_lasso`, `gradient_flow`, `lasso_path` or any other method. If it
+        has an intercept, the certificate is about X with a last column of ones, which is forced. A path of
+        standardized columns has no certificate, because standard deviations are rounded.
     normalized : True if the path was computed on X with every column divided by its norm. Floats cannot
-        represent these quotients; the certificate is about the exact quotients. Not for a `FlowPath`.
+        represent these quotients; the certificate is about the exact quotients. Not for a
+        `FlowPath` or a `LassoPath`.
     claim : the statement to prove about each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T
         (A(S) is recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
-        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`. Not for a `FlowPath`.
+        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`. Not for a
+        `FlowPath` or a `LassoPath`.
 
     Returns
     -------
     Certificate, which proves every pick after the forced ones, and can be checked and stored; or
-    FlowCertificate, which proves every event of a `FlowPath`.
+    FlowCertificate, which proves every event of a `FlowPath`; or LassoCertificate.
 
     Raises
     ------
@@ -283,6 +292,8 @@ def certify(
         A(S)) or if forced columns are dependent; the message names the step. An event of a `FlowPath` is
         refuted if its support or `unique` is wrong, s is wrong by more than `s_error`, or τ by more than the
         largest `s_error` so far + √eps, relative to τ.
+        A knot of a `LassoPath` is refuted if its active set is wrong, λ is wrong by more than √eps·λ, or a
+        coefficient by more than √eps·(‖y‖ + Σ‖X_i‖|β_i|)/‖X_j‖; the message names the knot.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -331,8 +342,8 @@ def _read_path(X: Any, y: ArrayLike | None, path: Any) -> tuple[Problem, Indices
     """Check that a path belongs to X and y.
 
     Returns the problem, the support, and the number of forced features. With an intercept, the column of ones
-    comes first in the support, and counts as forced. For a `FlowPath` or a `LassoPath` the forced features take the place of
-    the support.
+    comes first in the support, and counts as forced. For a `FlowPath` or a `LassoPath` the
+    forced features take the place of the support.
     """
     if not isinstance(path, (SelectionPath, FlowPath, LassoPath)):
         kinds = "a SelectionPath, a FlowPath or a LassoPath"

@@ -104,10 +104,10 @@ class LassoCertificate:
         Why they suffice. Fix a segment, and let β(λ) be linear between β_k and β_{k+1}. Then c(λ) = Xᵀ(y −
         Xβ(λ)) is linear too. β solves the LASSO at λ if and only if c_S = 0, the sizes of c outside S are at
         most λ, and c_j = s_jλ with s_j = sign β_j where β_j ≠ 0 outside S. By (b), (c) and (d) this holds at
-        both ends. c_S = 0 and c_j = s_jλ are linear equations, and a size that is at most λ at both ends is at
-        most λ between them, because it is a convex function of λ. By (d) s_jβ_j > 0 between the ends. So the
-        conditions hold on the segment, and A_k is its active set. For λ ≥ λ_0, β_0 is least squares on S, and
-        the sizes are at most λ_0.
+        both ends. c_S = 0 and c_j = s_jλ are linear equations, and a size that is at most λ at both ends is
+        at most λ between them, because it is a convex function of λ. By (d) s_jβ_j > 0 between the ends. So
+        the conditions hold on the segment, and A_k is its active set. For λ ≥ λ_0, β_0 is least squares on
+        S, and the sizes are at most λ_0.
 
         It is unique: Xβ and ‖β_{S̄}‖₁ are the same for all solutions β' at λ > 0. First let λ be inside the
         segment. A size that is λ there, and at most λ at both ends, is λ at both ends, so its feature is in
@@ -129,9 +129,9 @@ class LassoCertificate:
         sizes below λ_k outside S and B. A feature of A_{k−1} ∩ A_{k+1} that is not in A_k must have changed
         its sign, and no feature may enter at λ_k and leave at λ_{k+1}. Then at one end of each segment the
         size of c_j is below λ for each j outside S and A_k, or c_j is λ at one end and −λ at the other; and
-        s_jβ_j > 0 at one end for each j in A_k. So (b), (d) and (f) hold with E_k = A_k. At the end of the path
-        the same inequalities hold for the segment above it. If the end is λ = 0, c = 0 is implied if S and
-        A_{m−1} have n features, or all that are not zero.
+        s_jβ_j > 0 at one end for each j in A_k. So (b), (d) and (f) hold with E_k = A_k. At the end of the
+        path the same inequalities hold for the segment above it. If the end is λ = 0, c = 0 is implied if S
+        and A_{m−1} have n features, or all that are not zero.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ def check(given: Any, num: Exact) -> None:
             tied = (states[k - 1].size == states[k - 1].lam) & (at.size == at.lam)
             tied &= states[k - 1].c * at.c >= 0
             E = {*S, *off[tied[off].astype(bool)].tolist()}
-        if not any(E <= known for known in proved):
+        if not any(known >= E for known in proved):
             _require(are_independent(num.X[:, sorted(E)]), name + _DEPENDENT.format(sorted(E)))
             proved.append(E)
 

@@ -10,13 +10,14 @@ is PROVED, with what is proved, or REFUTED, with the reason. docs/certificate_fo
 Let S be the features before a pick, β least squares on S, r = y − Xβ and c = Xᵀr. The picks are in
 
 - OMP: T, where |c_j|/w_j has its maximum λ*. The weight w_j is 1, or the length of X_j if "normalized".
-- Sequential LASSO: the set A ⊆ T of the features that are nonzero in some solution of the LASSO just below λ*.
-  With u ≥ 0 on T let Zu = X_T(signs∘u) + X_S rate be orthogonal to X_S. If ⟨z_i, Zu⟩ ≥ |c_i| on T, with
-  equality where u_i > 0, then the coefficients signs∘(tu) on T, with coef + t·rate on S, satisfy the KKT
-  conditions on T for small t. All solutions have the same Xβ. So i is zero in all of them if ⟨z_i, Zu⟩ > |c_i|,
-  or if a vector w is orthogonal to X_S and to the active columns, with ⟨z_j, w⟩ ≥ 0 where ⟨z_j, Zu⟩ = |c_j|,
-  and > 0 at i.
-- nonnegative OMP: the largest c_j/w_j outside S, where β minimises ‖y − Xβ‖ on S with β ≥ 0 off the forced ones.
+- Sequential LASSO: the set A ⊆ T of the features that are nonzero in some solution of the LASSO just
+  below λ*. With u ≥ 0 on T let Zu = X_T(signs∘u) + X_S rate be orthogonal to X_S. If ⟨z_i, Zu⟩ ≥ |c_i| on T,
+  with equality where u_i > 0, then the coefficients signs∘(tu) on T, with coef + t·rate on S, satisfy the KKT
+  conditions on T for small t. All solutions have the same Xβ. So i is zero in all of them if ⟨z_i, Zu⟩ >
+  |c_i|, or if a vector w is orthogonal to X_S and to the active columns, with ⟨z_j, w⟩ ≥ 0 where ⟨z_j, Zu⟩ =
+  |c_j|, and > 0 at i.
+- nonnegative OMP: the largest c_j/w_j outside S, where β minimises ‖y − Xβ‖ on S with β ≥ 0 off the
+  forced ones.
 - OLS: the largest c_j²/ℓ_j² outside the span of X_S, where ℓ_j is the distance of X_j from this span.
 
 For the LASSO the KKT conditions are checked at both ends of each segment between two knots. β and c are
@@ -132,10 +133,10 @@ def check_correlation_step(data, step, S, weights, stated):
     """Check a pick of OMP or Sequential LASSO, and all that its step states; return T and A."""
     T, A, signs = step["tied"], step["active"], step["signs"]
     coef, rate, u = ([*map(fraction, step[name])] for name in ("coef", "rate", "direction"))
-    require(are_features(T, data.d) and are_features(A, data.d) and T == sorted(T), "`tied` or `active`")
+    require(are_features(T, data.d) and are_features(A, data.d) and sorted(T) == T, "`tied` or `active`")
     require(len(signs) == len(u) == len(T) and {*signs} <= {1, -1}, "`signs` or `direction`")
     require(len(coef) == len(rate) == len(S), "`coef` or `rate`")
-    require(A == [i for i, v in zip(T, u, strict=True) if v > 0] and min(u) >= 0, "`active` is not that of u")
+    require([i for i, v in zip(T, u, strict=True) if v > 0] == A and min(u) >= 0, "`active` is not that of u")
     c = data.correlations([*zip(S, coef, strict=True)])
     Zu = [(i, s * v) for i, s, v in zip(T, signs, u, strict=True)]
     b = data.correlate(data.combine([*Zu, *zip(S, rate, strict=True)]))
@@ -144,7 +145,9 @@ def check_correlation_step(data, step, S, weights, stated):
     sign = dict(zip(T, signs, strict=True))
     for j in range(data.d):
         equal = c[j] ** 2 == square * weights[j]
-        require(not stated[j] or (equal if j in sign else c[j] ** 2 < square * weights[j]), f"T is wrong at {j}")
+        require(
+            not stated[j] or (equal if j in sign else c[j] ** 2 < square * weights[j]), f"T is wrong at {j}"
+        )
     require(all(s * c[i] > 0 for i, s in sign.items()), "a sign is wrong")
     slack = {i: s * (b[i] - c[i]) for i, s in sign.items()}
     barred = {i for i, _ in step["farkas"]}
@@ -170,7 +173,7 @@ def check_correlation_step(data, step, S, weights, stated):
 def check_nonnegative_step(data, step, S, n_forced, weights, stated):
     """Check a pick of nonnegative OMP; return T."""
     coef, T = [*map(fraction, step["coef"])], step["tied"]
-    require(len(coef) == len(S) and are_features(T, data.d) and T == sorted(T), "`coef` or `tied`")
+    require(len(coef) == len(S) and are_features(T, data.d) and sorted(T) == T, "`coef` or `tied`")
     c = data.correlations([*zip(S, coef, strict=True)])
     for p, (j, v) in enumerate(zip(S, coef, strict=True)):
         signed = c[j] == 0 if p < n_forced or v else c[j] <= 0
@@ -258,11 +261,11 @@ def check_lasso(data, given):
     require(type(positive) is bool, "`positive`")
     for k, knot in enumerate(knots):
         A, signs = knot["active"], knot["signs"]
-        require(are_features(A, data.d) and A == sorted({*A} - {*S}), "`active`")
+        require(are_features(A, data.d) and sorted({*A} - {*S}) == A, "`active`")
         require(len(signs) == len(A) and {*signs} <= ({1} if positive else {1, -1}), "`signs`")
         before = [knots[k - 1][name] for name in ("active", "signs")] if k else [[], []]
         require(k < len(knots) - 1 or [A, signs] == before, "the active set of the last knot")
-        require(k == len(knots) - 1 or A != before[0], f"knots[{k}]: no feature enters or leaves")
+        require(k == len(knots) - 1 or before[0] != A, f"knots[{k}]: no feature enters or leaves")
     if len(knots) > 1 and knots[0]["lam"] is None:
         numbers = complete(data, given)
     else:
@@ -340,7 +343,7 @@ def read(name):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         proved, words = check(file.read(), *read(sys.argv[2]))
-    print(f"PROVED: {words}" if proved else f"REFUTED: {words}")
+    sys.stdout.write(f"PROVED: {words}\n" if proved else f"REFUTED: {words}\n")
     sys.exit(not proved)
 
 

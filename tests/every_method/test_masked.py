@@ -41,6 +41,7 @@ CALLS = {
     "certify": (lambda **a: sl.certify(path=PATH, **a), XY),
     "Certificate.verify": (sl.certify(X, Y, PATH).verify, XY),
     "FlowCertificate.verify": (sl.certify(X, Y, sl.gradient_flow(X, Y)).verify, XY),
+    "LassoCertificate.verify": (sl.certify(X, Y, sl.lasso_path(X, Y)).verify, XY),
     "explain": (lambda **a: sl.explain(path=WEIGHTED, feature=1, **a), XYW),
     "leave_one_out": (lambda **a: sl.leave_one_out(path=WEIGHTED, **a), XYW),
     "inference": (lambda **a: sl.inference(path=WEIGHTED, sigma=1.0, **a), XYW),

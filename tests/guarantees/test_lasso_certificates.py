@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import sparselin as sl
+from sparselin.certificates._lasso_balls import follow_in_balls
+from sparselin.certificates.form import digest
 from sparselin.certificates.lasso import LassoCertificate, LassoKnot
 from tests.forged_lasso import Oracle, attack, candidates, random_task
 from tests.refusals import refuses
@@ -33,7 +35,9 @@ def test_the_oracle_knows_the_truth():
 OPTIONS = ({}, {"positive": True}, {"intercept": True}, {"forced": [1]}, {"lam_min": 0.5}, {"max_steps": 2})
 
 
-@pytest.mark.parametrize("options", [*OPTIONS, {"lam_min": 1e3}, {"sample_weight": np.arange(1.0, 8.0)}], ids=str)
+@pytest.mark.parametrize(
+    "options", [*OPTIONS, {"lam_min": 1e3}, {"sample_weight": np.arange(1.0, 8.0)}], ids=str
+)
 def test_paths_are_certified(options):
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -121,3 +125,58 @@ def test_each_condition_is_needed():
         assert refused, (failure, words)
         seen.add(failure)
     assert len(seen) > 9
+
+
+def bare(given, **last):
+    """Return the certificate in balls with the active sets of one in rationals."""
+    rows = [LassoKnot(knot.active, knot.signs) for knot in given.knots]
+    return replace(given, knots=(*rows[:-1], replace(rows[-1], lam=given.knots[-1].lam, **last)))
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"forced": [1]}, {"lam_min": 0.25}], ids=str)
+def test_balls_agree_with_rationals(options):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(3, 9)), int(rng.integers(2, 12))
+        X, y = rng.standard_normal((n, d)) * 4.0 ** rng.integers(-9, 9, d), rng.standard_normal(n) * 1000
+        exact = sl.certify(X, y, sl.lasso_path(X, y, **options))
+        given = bare(exact)
+        if len(exact.knots) == 1:
+            continue
+        assert given.verify(X, y)
+        assert LassoCertificate.from_json(given.to_json()) == given
+        for knot, (lam, coef) in zip(exact.knots, follow_in_balls(given, X, y)[1], strict=True):
+            assert lam == pytest.approx(float(knot.lam), rel=1e-9, abs=1e-300)
+            values = [v for v in map(float, knot.coef) if v]
+            assert sorted(v for v in coef.values() if v) == pytest.approx(sorted(values), rel=1e-6)
+        for k in range(len(exact.knots) - 1):
+            rows = list(given.knots)
+            signs = tuple(-s for s in rows[k].signs)
+            assert not replace(
+                given, knots=(*rows[:k], replace(rows[k], signs=signs), *rows[k + 1 :])
+            ).verify(X, y)
+            assert not replace(given, knots=(*rows[:k], *rows[k + 1 :])).verify(X, y)
+        blind = X.copy()
+        blind[:, exact.knots[-1].active[0]] = 0
+        other = bare(sl.certify(blind, y, sl.lasso_path(blind, y, **options)))
+        assert not replace(other, sha256=given.sha256).verify(X, y)
+
+
+def test_a_long_path_is_certified_in_balls():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 150)), rng.standard_normal(60)
+    for options in ({}, {"max_steps": 70}, {"intercept": True, "lam_min": 0.01}):
+        path = sl.lasso_path(X, y, **options)
+        given = sl.certify(X, y, path)
+        assert (given.knots[0].lam, given.verify(X, y).steps) == (None, len(path) - 1)
+        end = given.knots[-1]
+        lower = replace(end, lam=end.lam - Fraction(1, 8))
+        assert not replace(given, knots=(*given.knots[:-1], lower)).verify(X, y)
+    knots = path.knots.copy()
+    knots[40] *= 1 + 1e-6
+    refuses(r"knots\[40\]: λ is", sl.certify, X, y, replace(path, knots=knots))
+    y = X[:, 0] + X[:, 1]
+    X[:, 1] = X[:, 0]
+    rows = (LassoKnot((0,), (1,)), LassoKnot((0,), (1,), Fraction(1)))
+    tied = replace(given, shape=(60, 150), forced=(), knots=rows, sha256=digest(X, y, False))
+    assert "undecided" in tied.verify(X, y).failures[0]

@@ -8,6 +8,7 @@ import pytest
 import sparselin as sl
 from sparselin.certificates.certify import Certificate
 from sparselin.certificates.flow import FlowCertificate
+from sparselin.certificates.lasso import LassoCertificate
 from sparselin.subsets.certificate import SubsetCertificate
 
 DEPTHS = (600, 3_000, 100_000)  # below the limit of the interpreter, which counts calls, and above it
@@ -23,6 +24,7 @@ def certificates():
     X, y = design()
     return {
         Certificate: sl.certify(X, y, sl.omp(X, y, 2)),
+        LassoCertificate: sl.certify(X, y, sl.lasso_path(X, y)),
         FlowCertificate: sl.certify(X, y, sl.gradient_flow(X, y)),
         SubsetCertificate: sl.best_subset(X, y, 2, ridge=0.5).certificate,
     }

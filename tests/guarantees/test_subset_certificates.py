@@ -15,8 +15,8 @@ from house import PROJECT
 from refusals import refuses
 
 import sparselin as sl
-from sparselin.check.subset_checker import Proof, check, eliminate
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
+from sparselin.check.subset_checker import Proof, check, eliminate
 from sparselin.subsets.certificate import SubsetCertificate
 from sparselin.subsets.certificate_form import SubsetStage
 from sparselin.subsets.certificate_proof import SubsetProof
