@@ -135,7 +135,8 @@ def _end(line: _Line, S: set[int], positive: bool, top: Fraction | None, end: Fr
     signs = (1,) if positive else (1, -1)
     others = [j for j in range(len(line.c[0])) if j not in S and (top is None or j not in line.J)]
     if top is None:
-        return max([Fraction(0), *(sign * line.c[0][j] for j in others for sign in signs)])
+        sizes = [Fraction(sign * line.c[0][j]) for j in others for sign in signs]
+        return max([Fraction(0), *sizes])
     events = [line.tie(j, sign) for j in others for sign in signs]
     events += [line.zero(j) for j in line.J if j not in S]
     return max([end, *(lam for lam in events if lam is not None and lam < top)])
