@@ -1,7 +1,7 @@
-"""Count how many LASSO paths of other packages `certify` proves: `python -m benchmarks.lasso_paths COUNT SEED`.
+"""Count the LASSO paths of other packages that `certify` proves: `python -m benchmarks.lasso_paths COUNT SEED`.
 
-The paths of scikit-learn's `lars_path` and of cvxcla, where they are installed, become a `LassoPath`. A path is
-right if all its active sets are: `certify` proves the exact path, and refutes another one at a knot.
+The paths of scikit-learn's `lars_path` and of cvxcla, where they are installed, become a `LassoPath`. A
+path is right if all its active sets are: `certify` proves the exact path, and refutes another one at a knot.
 """
 
 import dataclasses
@@ -88,7 +88,7 @@ def main() -> None:
                     answer = f"{type(error).__name__}"
                 counts[kind, name, answer] += 1
     for key, number in sorted(counts.items()):
-        print(*key, number, sep=": ")
+        print(*key, number, sep=": ")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def _signs(path: LassoPath, k: int, A: Indices) -> Indices:
     return tuple(int(v > 0) - int(v < 0) for v in signs)
 
 
-class _Line:
+class _PathLine:
     """The solution on a segment as a linear function of λ, in the units of the data: β(λ) and c(λ).
 
     Attributes
@@ -103,7 +103,7 @@ def _in_rationals(given: lasso.LassoCertificate, num: Exact, end: float) -> tupl
     end : the λ at which the path ends. If an event comes before it, the path ends at the event.
     """
     S = given.forced
-    line = _Line(num, S, lasso.LassoKnot((), ()))
+    line = _PathLine(num, S, lasso.LassoKnot((), ()))
     knots = list[lasso.LassoKnot]()
     above = lasso.LassoKnot((), ())
     for k, knot in enumerate(given.knots):
@@ -123,11 +123,11 @@ def _in_rationals(given: lasso.LassoCertificate, num: Exact, end: float) -> tupl
         knots.append(dataclasses.replace(knot, lam=lam, coef=line.coef(lam, [*S, *inner])))
         above = knot
         if k < len(given.knots) - 1:
-            line = _Line(num, S, knot)
+            line = _PathLine(num, S, knot)
     return tuple(knots)
 
 
-def _end(line: _Line, S: set[int], positive: bool, top: Fraction | None, end: Fraction) -> Fraction:
+def _end(line: _PathLine, S: set[int], positive: bool, top: Fraction | None, end: Fraction) -> Fraction:
     """Return the end of a path: `end`, or the first event below λ = top if it comes before.
 
     top : the last knot above; None if there is none. Then the path is one knot, the largest correlation.
@@ -152,8 +152,8 @@ def _floats(given: Any, k: int) -> tuple[float, dict[int, float]]:
 def _compare(
     X: FloatArray, y: FloatArray, path: LassoPath, found: list[tuple[float, dict[int, float]]]
 ) -> None:
-    """Refuse a path whose λ or coefficients differ from the exact ones by more than half of the digits."""
-    share = eps_of(path.knots.dtype) ** 0.5
+    """Refuse a path whose λ or coefficients differ from the exact ones by more than a share of eps^⅓."""
+    share = eps_of(path.knots.dtype) ** (1 / 3)
     norms, y_norm = np.linalg.norm(X, axis=0), np.linalg.norm(y)
     for k, (lam, coef) in enumerate(found):
         ours = np.zeros(X.shape[1])

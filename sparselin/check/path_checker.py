@@ -38,13 +38,13 @@ FORMATS = ("sparselin certificate 1", "sparselin lasso certificate 1")
 PRIME = 2**61 - 1
 
 
-class Refuted(Exception):
+class NotProved(Exception):
     """The error that says why a certificate is not accepted."""
 
 
 def require(condition, reason):
     if not condition:
-        raise Refuted(reason)
+        raise NotProved(reason)
 
 
 def fraction(text):
@@ -83,7 +83,7 @@ def solve(A, b):
     return x
 
 
-class Data:
+class PathData:
     """X and y: each column is a list of integers and one unit, by which they are multiplied."""
 
     def __init__(self, X, y):
@@ -318,8 +318,8 @@ def check(text, X, y):
         entries = [v + 0.0 for row in X for v in row] + [v + 0.0 for v in y]
         digest = hashlib.sha256(head + struct.pack(f"<{len(entries)}d", *entries)).hexdigest()
         require(digest == given["sha256"], "bound to other data")
-        return True, (check_lasso if given["format"] == FORMATS[1] else check_picks)(Data(X, y), given)
-    except Refuted as reason:
+        return True, (check_lasso if given["format"] == FORMATS[1] else check_picks)(PathData(X, y), given)
+    except NotProved as reason:
         return False, str(reason)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         return False, f"malformed: {error!r}"

