@@ -1,4 +1,4 @@
-"""Count the LASSO paths of other packages that `certify` proves: `python -m benchmarks.lasso_paths COUNT SEED`.
+"""Count the LASSO paths that `certify` proves: `python -m benchmarks.lasso_paths COUNT SEED`.
 
 The paths of scikit-learn's `lars_path` and of cvxcla, where they are installed, become a `LassoPath`. A
 path is right if all its active sets are: `certify` proves the exact path, and refutes another one at a knot.

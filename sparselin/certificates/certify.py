@@ -292,8 +292,8 @@ def certify(
         A(S)) or if forced columns are dependent; the message names the step. An event of a `FlowPath` is
         refuted if its support or `unique` is wrong, s is wrong by more than `s_error`, or τ by more than the
         largest `s_error` so far + √eps, relative to τ.
-        A knot of a `LassoPath` is refuted if its active set is wrong, λ is wrong by more than eps^⅓·λ (6e-6·λ),
-        or a coefficient by more than eps^⅓·(‖y‖ + Σ‖X_i‖|β_i|)/‖X_j‖; the message names the knot.
+        A knot of a `LassoPath` is refuted if its active set is wrong, λ is wrong by more than eps^⅓·λ
+        (6e-6·λ), or a coefficient by more than eps^⅓·(‖y‖ + Σ‖X_i‖|β_i|)/‖X_j‖; the message names the knot.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
