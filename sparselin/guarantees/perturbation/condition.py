@@ -333,11 +333,17 @@ def _of_lasso(problem: Problem, path: LassoPath, lam: float, in_y: bool, coarse:
         source = LassoSource(problem=problem, solution=None, gaps=(), entering=False)
         return _condition(path, features, rows, lam, in_y, source)
     leaving, entering, solution = found
-    inner = (
-        solution.coef if problem.design.scale is None else solution.coef * problem.design.scale[solution.A]
-    )
-    slack = coarse * problem.rounding(3 / max(leaving.spread.sigma, problem.eps) ** 2) * problem.y_norm
-    if not (np.abs(inner - coef[A]) * problem.column_norms[A] <= slack).all():
+    # the coefficients of the path must fulfil ⟨X_i, r⟩ = λs_i; they themselves may have larger errors
+    scale = np.ones(problem.n_features) if problem.design.scale is None else problem.design.scale
+    order = problem.with_ones(solution.A)
+    offset = len(order) - len(solution.A)
+    constant = np.atleast_1d(path.intercept_at(lam))[:offset]
+    inner = np.concatenate([constant, coef[solution.A] / scale[solution.A]])
+    columns = problem.columns(order)
+    off = columns.T @ (problem.y - columns @ inner) - lam * np.append(np.zeros(offset), solution.signs)
+    size = float(problem.y_norm) + float(problem.column_norms[order] @ np.abs(inner))
+    slack = coarse * problem.rounding(3 / max(leaving.spread.sigma, problem.eps)) * size
+    if not (np.abs(off) <= slack * problem.column_norms[order]).all():
         raise other_data(f"its coefficients at λ = {number(lam)} differ")
     parts = [leaving.of(np.array([p])) for p in range(len(leaving.gap))]
     parts = [*parts, entering] if len(entering.gap) else parts
