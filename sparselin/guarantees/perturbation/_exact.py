@@ -78,12 +78,15 @@ def picks_another(
     pick: FloatArray,
     rival: FloatArray | None,
     y: FloatArray,
+    sign: float,
 ) -> bool:
     """Return whether a step of OMP or OLS with the columns S ties or does not pick `pick` before `rival`.
 
     kind : "omp" or "ols".
+    sign : the sign of ⟨pick, r⟩ for the data before the change.
     S : (n, offset + k) the columns before, the column of ones first if offset is 1.
-    rival : None if there is no other column; then the question is whether ⟨pick, r⟩ is zero.
+    rival : None if there is no other column; then the question is whether ⟨pick, r⟩ has lost its
+        sign, so that it is zero for some smaller change.
     """
     others = [] if rival is None else [rival]
     columns = np.column_stack([S, pick, *others, y])
@@ -100,7 +103,7 @@ def picks_another(
     if not gram.independent:
         return True
     if rival is None:
-        return gram.product(i, last) == 0
+        return gram.product(i, last) * Fraction(sign) <= 0
     if kind == "ols":
         lengths = [gram.product(i, i), gram.product(j, j)]
     if lengths[1] <= 0:  # a column in the span of S is no candidate of OLS

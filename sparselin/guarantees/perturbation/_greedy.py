@@ -111,11 +111,8 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
     R = R * signs[:, None]
     norms = problem.column_norms[:d].astype(np.float64)
     residuals = [problem.y]
-    for q in Qt:
-        r = residuals[-1]
-        for _ in range(2):
-            r = r - q * (q @ r)
-        residuals.append(r)
+    for t in range(len(order)):  # orthogonal to all columns before, so that c has errors relative to ‖r‖
+        residuals.append(_project(Qt[: t + 1], residuals[-1]))
     products = problem.correlate(np.array([*Qt, *residuals]).T).T[:, :d]
     projections = products[: len(order)]
     inverse = np.zeros_like(R)
@@ -198,11 +195,12 @@ def _least_singular_value(problem: Problem, R: FloatArray, S: IndexArray, length
     return max(0.0, float(value - error))
 
 
-def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
+def omp_gaps(step: Step, standardized: bool, n: int, unit: float, in_y: bool) -> Gaps:
     """Return the gaps of a step of OMP that may close first, for both signs of each rival.
 
     standardized : whether the columns are scaled to a fixed length again after a change.
     n, unit : the number of rows, and the unit of rounding errors.
+    in_y : whether y alone changes; then all gaps are returned.
     """
     i = step.pick
     J = np.concatenate([step.rivals, step.rivals])
@@ -252,7 +250,7 @@ def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
         spread=spread,
         y_number=0.0,
     )
-    few = relevant(gap, error, slope, v * z + u * step.r_norm, spread)
+    few = np.arange(len(J)) if in_y else relevant(gap, error, slope, v * z + u * step.r_norm, spread)
 
     def whole(gaps: Gaps) -> FloatArray:
         z = gaps.spread.z
@@ -289,7 +287,7 @@ def _lengths_and_gaps(
     return z, gap
 
 
-def ols_gaps(step: Step, n: int, unit: float) -> Gaps:
+def ols_gaps(step: Step, n: int, unit: float, in_y: bool) -> Gaps:
     """Return the gaps of a step of OLS, for both signs of each rival; see `omp_gaps`.
 
     A rival in the span of S has the gap 0, because a change of any size can turn it anywhere. A change of y
@@ -350,7 +348,8 @@ def ols_gaps(step: Step, n: int, unit: float) -> Gaps:
         spread=spread,
         y_number=0.0,
     )
-    few = relevant(gap, error, slope, v * z + (u * h).sum(axis=0), spread)
+    most = v * z + (u * h).sum(axis=0)
+    few = np.arange(len(J)) if in_y else relevant(gap, error, slope, most, spread)
 
     def whole(gaps: Gaps) -> FloatArray:
         # the products of ζ, h_i and h_j, for y with the sign that makes ⟨q_i, y⟩ positive

@@ -138,9 +138,9 @@ def lasso_gaps(
     c = products[-1][J]
     rz = c - lam * (signs @ w)  # ⟨r, z⟩, since ⟨r, X_Aw⟩ = λ⟨s, w⟩
     rates = (beta[:, None] * z) ** 2 + (w * r_norm) ** 2 + 2 * beta[:, None] * w * rz
-    vectors = at[:, None] * np.sqrt(np.maximum(rates, 0))
+    vectors = np.asarray(at[:, None] * np.sqrt(np.maximum(rates, 0)))
     along = lam * signs[:, None] * w
-    first = lengths[J] * r_norm
+    first: FloatArray = lengths[J] * r_norm
     if standardized:
         vectors = of_standardized(vectors, along)
         first = of_standardized(first, c)

@@ -13,6 +13,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from sparselin.guarantees.perturbation import _exact
 from sparselin.results import FloatArray, IndexArray
 
 _ROUNDS = 6
-_GROWTH = tuple(2.0**-p for p in range(46, 2, -4))
+_GROWTH = (0.0, *(2.0**-p for p in range(46, 2, -4)))
+_TURNS = tuple(2.0**p - 1 for p in range(0, 40, 4))
+_Gap: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[float, FloatArray, FloatArray]]"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Focus:
     """
 
     columns: IndexArray
-    gap: Callable[[FloatArray, FloatArray], tuple[float, FloatArray, FloatArray]]
+    gap: _Gap
     closed: Callable[[FloatArray, FloatArray], bool]
 
 
@@ -75,27 +78,15 @@ def search(
     start_y = R[:, -1]
     lengths = np.linalg.norm(start_X, axis=0)
     length = float(np.linalg.norm(start_y))
-    found: tuple[float, FloatArray, FloatArray] | None = None
-    place = start_X
-    place_y = start_y
-    for _ in range(_ROUNDS):
-        _, gradient, gradient_y = focus.gap(place, place_y)
-        down = _unit(gradient) * (0 if of_y else lengths)
-        down_y = _unit(gradient_y) * length
-
-        def left(eps: float, down: FloatArray = down, down_y: FloatArray = down_y) -> float:
-            return focus.gap(start_X - eps * down, start_y - eps * down_y)[0]
-
-        eps = _root(left, found[0] if found else guess)
-        if eps is None or (found and eps >= found[0] * (1 - 1e-6)):
-            break
-        found = eps, basis @ down, basis @ down_y
-        place = start_X - eps * down
-        place_y = start_y - eps * down_y
+    found: tuple[float, FloatArray, FloatArray] | None
+    if guess == 0:
+        found = _turn(focus, start_X, start_y)
+    else:
+        found = _closest(focus.gap, start_X, start_y, 0 if of_y else lengths, length, guess)
     if found is None or found[0] >= best:
         return None
-    eps, down, down_y = found
-    for growth in (0.0, *_GROWTH):
+    eps, down, down_y = found[0], basis @ found[1], basis @ found[2]
+    for growth in _GROWTH if guess else _TURNS:
         new = X - eps * (1 + growth) * down
         new_y = y - eps * (1 + growth) * down_y
         if focus.closed(new, new_y):
@@ -103,6 +94,42 @@ def search(
             square = max(_exact.size_of_change(ones, a, b) for a, b in pairs)
             return Change(size=_root_above(square), columns=focus.columns, X=new, y=new_y)
     return None
+
+
+def _closest(
+    gap: _Gap, X: FloatArray, y: FloatArray, lengths: FloatArray | int, length: float, guess: float
+) -> tuple[float, FloatArray, FloatArray] | None:
+    """Return a size at which the gap is zero, and the directions of the change of X and y, or None.
+
+    lengths, length : the lengths of the columns that may move, and of y.
+    """
+    found: tuple[float, FloatArray, FloatArray] | None = None
+    place = X
+    place_y = y
+    for _ in range(_ROUNDS):
+        _, gradient, gradient_y = gap(place, place_y)
+        down = _unit(gradient) * lengths
+        down_y = _unit(gradient_y) * length
+
+        def left(eps: float, down: FloatArray = down, down_y: FloatArray = down_y) -> float:
+            return gap(X - eps * down, y - eps * down_y)[0]
+
+        eps = _root(left, found[0] if found else guess)
+        if eps is None or (found and eps >= found[0] * (1 - 1e-6)):
+            break
+        found = eps, down, down_y
+        place = X - eps * down
+        place_y = y - eps * down_y
+    return found
+
+
+def _turn(focus: Focus, X: FloatArray, y: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Return a small change that turns the last column, which is in the span of S, towards the residual."""
+    k = len(focus.columns) - 2
+    r = _off(np.linalg.qr(X[:, :k])[0], y)
+    down = np.zeros_like(X)
+    down[:, -1] = -_unit(r) * np.linalg.norm(X[:, -1])
+    return 2.0**-50, down, np.zeros_like(y)
 
 
 def _root(left: Callable[[float], float], start: float) -> float | None:

@@ -121,7 +121,7 @@ class GreedySource(Source):
             S = self.with_ones(X[:, :k])
             other = X[:, k + 1] if rival else None
             offset = S.shape[1] - k
-            return _exact.picks_another(kind, self.standardized, S, offset, X[:, k], other, y)
+            return _exact.picks_another(kind, self.standardized, S, offset, X[:, k], other, y, step.sign)
 
         columns = np.array([*step.S, step.pick, *rival], np.intp)
         return _nearest.Focus(columns=columns, gap=gap, closed=closed)

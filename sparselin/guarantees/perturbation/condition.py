@@ -265,18 +265,17 @@ def _of_greedy(problem: Problem, path: SelectionPath, in_y: bool, coarse: float)
     for step in steps(problem, support, n_forced):
         t = len(found)
         if path.by_length:
-            gaps = ols_gaps(step, problem.n, problem.unit)
+            gaps = ols_gaps(step, problem.n, problem.unit, in_y)
         else:
-            gaps = omp_gaps(step, standardized, problem.n, problem.unit)
-        slack = coarse * problem.rounding(3 / max(step.sigma, problem.eps)) * problem.y_norm
+            gaps = omp_gaps(step, standardized, problem.n, problem.unit, in_y)
+        slack = 4 * coarse * problem.rounding() * step.y_size
         if not abs(step.r_norm - float(path.residual_norm[t])) <= slack:
             raise other_data(f"‖r‖ of its model of size {t} differs")
-        scale = float(step.size.max()) / (math.sqrt(step.squares[step.pick]) if path.by_length else 1.0)
-        if (gaps.gap < -slack * scale).any():
-            raise other_data(f"its step {t + 1} is not the pick of {'ols' if path.by_length else 'omp'}")
         tied = len(path.ties[t]) > 1
         if tied:
             gaps = dataclasses.replace(gaps, gap=np.where(np.isin(gaps.rival, path.ties[t]), 0, gaps.gap))
+        if (gaps.gap < -8 * coarse * gaps.error).any():
+            raise other_data(f"its step {t + 1} is not the pick of {'ols' if path.by_length else 'omp'}")
         found.append((step, gaps))
     rows = [_row(None if pair is None else pair[1], in_y, problem.unit) for pair in found]
     source = GreedySource(problem=problem, steps=found, by_length=path.by_length, standardized=standardized)
