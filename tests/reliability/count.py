@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+from attacks.designs import FAMILIES as FAMILIES
 from attacks.designs import draw
 from attacks.oracles import Design
 from attacks.run import Late, within
