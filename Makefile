@@ -22,7 +22,7 @@ ARGS   ?=
 PARALLEL := -n 2 --dist worksteal
 
 .PHONY: verify ledger guarantee diversity networks test slow doors bounds without-numba test-minimum neural dropin \
-	formal docs browser bench bench-scale notebooks attack lock locked dist dist-compiled packaging release-check \
+	formal docs browser bench bench-scale notebooks attack lock locked dist dist-compiled packaging release-check reliability \
 	lint types check doctest install clean
 
 verify: $(VERIFY)
@@ -119,6 +119,11 @@ notebooks: $(STAMP)
 # Hard designs against exact oracles, fresh ones each time; e.g. `make attack ARGS="--minutes 60"`.
 attack: $(STAMP)
 	$(BIN)/python -m tests.attacks $(ARGS)
+
+# Contradictions between answers to one problem in all rounding modes; e.g. `make reliability ARGS="--minutes 2"`.
+reliability: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group reliability
+	$(BIN)/python -m tests.reliability $(ARGS)
 
 # The versions for development again, and the bill of materials of the environment that they make.
 lock: $(STAMP)

@@ -10,7 +10,10 @@ SLACK = 1e-6  # of ‖y‖²: the room for rounding that `best_subset` states
 
 @dataclass(frozen=True)
 class Step:
-    """A step: the best columns are among `best`, and `pick` was done. If `open`, other picks may be as good."""
+    """A step: the best columns are among `best`, and `pick` was done.
+
+    If `open`, other picks may be as good.
+    """
 
     best: frozenset
     pick: frozenset
@@ -62,7 +65,7 @@ def selection(path, at):
 
 
 def supports(support, status, path, at):
-    """Read picks without ties; these are taken from a path of the same rule, as long as it has these picks."""
+    """Read picks without ties, which a path of the same rule has, as long as its picks are these."""
     steps = []
     same = True
     for t, j in enumerate(support):
@@ -76,7 +79,9 @@ def entry(found, at):
     """Read a first entry."""
     if not found.tied:
         return Answer(found.status.name)
-    return Answer(found.status.name, (Step(frozenset(at.back(found.tied)), frozenset(at.back(found.active))),))
+    return Answer(
+        found.status.name, (Step(frozenset(at.back(found.tied)), frozenset(at.back(found.active))),)
+    )
 
 
 def changes(sets, at, unique=None, status=""):
@@ -87,7 +92,8 @@ def changes(sets, at, unique=None, status=""):
     """
     known = itertools.repeat(True) if unique is None else unique
     steps = []
-    before, tied = frozenset(), False
+    before = frozenset()
+    tied = False
     for active, sure in zip(sets, known, strict=False):
         now = frozenset(at.back(active))
         if now != before:

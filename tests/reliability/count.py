@@ -4,7 +4,7 @@ import contextlib
 import warnings
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from attacks.designs import FAMILIES as FAMILIES
@@ -56,9 +56,9 @@ def cells(rng):
 @contextlib.contextmanager
 def circumstances(cell):
     """Choose the form of kernels and the rounding mode; no warning ends or delays a call."""
-    with _kernels.use(cell.form), warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        with rounding(cell.mode):
-            yield
+    quiet = warnings.catch_warnings(action="ignore")
+    with _kernels.use(cell.form), quiet, np.errstate(all="ignore"), rounding(cell.mode):
+        yield
 
 
 def answer(call, cell):
@@ -111,12 +111,12 @@ def judge(drawn, made, call, name, excuses=lambda columns: False):
 
     Also return the contradictions in words, and whether all answers to nearest are completed without ties.
     """
-    counts, words, seen = Counter({(name, "designs"): 1}), [], {}
-    bad = set()
+    counts = Counter({(name, "designs"): 1})
+    words, seen, bad = [], {}, set()
     decided = True
     for cell in drawn:
         at = made[cell.variant]
-        at = variants.replace(at, X=np.asarray(at.X, order=cell.order))
+        at = replace(at, X=np.asarray(at.X, order=cell.order))
         found = answer(lambda at=at: call(at), cell)
         verdicts = [(compare(earlier, found, excuses), earlier) for earlier in seen]
         worst = next((earlier for verdict, earlier in verdicts if verdict == CONTRADICT), None)

@@ -1,6 +1,6 @@
 """The same problem in other data: exact transformations of a design, and how to read answers back."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
