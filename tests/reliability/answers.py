@@ -1,4 +1,4 @@
-"""What an answer claims, in the columns of the design, and whether two answers contradict one another."""
+"""The claims of an answer, in the columns of the design, and the verdict on two answers."""
 
 import itertools
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Answer:
 
     @property
     def ties(self):
-        """Whether a step may have had another pick."""
+        """True if a step may have had another pick."""
         return any(step.open or len(step.best) > 1 for step in self.steps)
 
 

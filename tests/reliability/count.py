@@ -26,7 +26,7 @@ CLASSES = (NEAREST, "directed")
 
 @dataclass(frozen=True)
 class Cell:
-    """What may change between two calls on the same problem."""
+    """The circumstances that may differ between two calls on the same problem."""
 
     variant: str
     order: str
@@ -35,7 +35,7 @@ class Cell:
 
     @property
     def kind(self):
-        """Whether the answer is one to nearest."""
+        """The class of the answer: to nearest, or directed."""
         return NEAREST if self.mode == NEAREST else "directed"
 
 

@@ -26,7 +26,7 @@ class Row:
 
     size : of the designs, as `attacks.designs.SIZES` has them.
     k : the number of picks, at most; 0 if the row has no such argument.
-    every : it is called on one of so many designs, because it takes long.
+    every : it is called on every `every`-th design, because it takes long.
     interpreted : whether its kernels are interpreted too, which takes seconds for some.
     one_solution : whether the exact answer may depend on the order of columns where these are dependent, and
         no tie is named: a LASSO path names the columns that enter, and not the others that could.
@@ -54,12 +54,12 @@ class Row:
 
     @property
     def lengths(self):
-        """Whether the lengths of columns do not matter."""
+        """True if the lengths of columns do not matter."""
         return "lengths" not in METHODS[self.id].lacks and ("lengths", "tall") not in METHODS[self.id].lacks
 
     @property
     def labels(self):
-        """Whether y are labels or counts."""
+        """True if y are labels or counts."""
         return METHODS[self.id].name == "generalized_omp"
 
     def takes(self, option):

@@ -109,7 +109,7 @@ def _answer(*steps, status="COMPLETED"):
     return Answer(status, tuple(Step(frozenset(best), frozenset(pick)) for best, pick in steps))
 
 
-def test_contradictions_are_told_from_ties_and_statuses():
+def test_contradictions_differ_from_ties_and_statuses():
     one, tied = _answer(({1}, {1}), ({2}, {2})), _answer(({1}, {1}), ({2, 3}, {3}))
     other, short = _answer(({1}, {1}), ({3}, {3})), _answer(({1}, {1}), status="BEYOND_PRECISION")
     assert compare(one, one) == AGREE
