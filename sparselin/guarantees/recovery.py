@@ -50,7 +50,7 @@ _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
 _TIES = 8
 
 
-class Condition(NamedTuple):
+class RecoveryCondition(NamedTuple):
     """The constants on which the recovery of a support S depends; ERC is inf if X_S is dependent.
 
     ERC is the exact recovery coefficient of S, and e the residual of y on S.
@@ -131,14 +131,14 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
         return _largest_norm(np.ldexp((rest.T @ pseudo.T) / lengths, others[:, None] - own).T)
 
 
-def condition(data: UnitData, best: BestSubset) -> Condition:
+def condition(data: UnitData, best: BestSubset) -> RecoveryCondition:
     """Compute the constants for the recovery of the best subset, without features of coefficient zero."""
     problem = data.problem
     S = data.place[best.support[best.coef != 0]]
     exact = bool(np.sqrt(max(best.residual, 0.0)) <= problem.errors.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
     if not len(S) or not data.y.any():
-        return Condition(
+        return RecoveryCondition(
             known=known, exact=exact, erc=0.0, erc_unit=0.0, factor=1.0, factor_unit=1.0, left=0.0, right=0.0
         )
     others = np.delete(np.arange(data.d), S)
@@ -146,7 +146,7 @@ def condition(data: UnitData, best: BestSubset) -> Condition:
     unit = data.X / lengths
     (pseudo, sigma, off), (pseudo_unit, sigma_unit, _) = (_inverse(problem, V[:, S]) for V in (data.X, unit))
     if not sigma or not sigma_unit:
-        return Condition(
+        return RecoveryCondition(
             known=known,
             exact=exact,
             erc=np.inf,
@@ -167,7 +167,7 @@ def condition(data: UnitData, best: BestSubset) -> Condition:
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
-    return Condition(
+    return RecoveryCondition(
         known=known,
         exact=exact,
         erc=erc,
@@ -215,7 +215,7 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(run: GreedyRun, found: Condition, given: SparseEigenvalues, data: UnitData) -> list[Bound]:
+def of_recovery(run: GreedyRun, found: RecoveryCondition, given: SparseEigenvalues, data: UnitData) -> list[Bound]:
     """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
     If the hypotheses of a guarantee hold, its factor is 1 up to rounding.
@@ -247,7 +247,7 @@ def of_recovery(run: GreedyRun, found: Condition, given: SparseEigenvalues, data
     ]
 
 
-def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
+def constants(found: RecoveryCondition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
     """Return the pairs (name, value) of ERC, μ and μ₁(k − 1) + μ₁(k), for `GuaranteeBounds.constants`.
 
     ERC is the exact recovery coefficient, μ the coherence and μ₁ the Babel function.

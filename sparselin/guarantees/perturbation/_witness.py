@@ -39,7 +39,7 @@ class Nearest:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Source:
+class WitnessSource:
     """The data and the gaps of a `Condition`, from which witnesses are computed."""
 
     problem: Problem
@@ -90,7 +90,7 @@ class Source:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class GreedySource(Source):
+class GreedySource(WitnessSource):
     """The steps of a greedy path; None for forced features."""
 
     steps: list[tuple[Step, Gaps] | None]
@@ -128,7 +128,7 @@ class GreedySource(Source):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class LassoSource(Source):
+class LassoSource(WitnessSource):
     """The solution of the LASSO at λ, and the gaps of each row; no solution if its columns are dependent."""
 
     solution: Solution | None
