@@ -9,6 +9,7 @@ from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds
 from sparselin.plots.bounds import inference as inference
 from sparselin.plots.bounds import interval as interval
 from sparselin.plots.bounds import sparse_eigenvalues as sparse_eigenvalues
+from sparselin.plots.condition import condition as condition
 from sparselin.plots.geometry.directions import around_several as around_several
 from sparselin.plots.geometry.directions import around_y as around_y
 from sparselin.plots.geometry.film import animation as animation

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sparselin import results
+from sparselin.guarantees.perturbation.condition import Condition
 from sparselin.plots import style
 from sparselin.plots.bounds import guarantee_bounds, inference, interval, sparse_eigenvalues
+from sparselin.plots.condition import condition
 from sparselin.plots.hoff import descent
 from sparselin.plots.paths import batch_selection, explanation, flow, lasso_path
 from sparselin.plots.resampling import leave_one_out, stability
@@ -38,6 +40,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.Interval: interval,
     results.SparseEigenvalues: sparse_eigenvalues,
     results.GuaranteeBounds: guarantee_bounds,
+    Condition: condition,
 }
 
 

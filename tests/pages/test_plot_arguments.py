@@ -31,6 +31,7 @@ OF_RESULTS = {
     plots.guarantee_bounds: "result",
     plots.inference: "found",
     plots.first_entry: "entry",
+    plots.condition: "found",
 }
 GRID = np.linspace(-1, 1, 5)
 VALUE = GRID[:, None] ** 2 + GRID**2

@@ -361,6 +361,66 @@ def test_guarantees():
         assert red == ([len(given.bounds) - 1] if given is not result else [])
 
 
+class TestCondition:
+    """The bars of `Condition` end at its bounds and distances."""
+
+    names = ("a", "b", "c", "d", "a again")
+    X = np.column_stack([X4 := np.random.default_rng(0).standard_normal((9, 4)), X4[:, 0]])
+    y = X4 @ [3.0, 2.0, 1.0, 0.5]
+
+    def drawn(self, found):
+        ax = plots.show(found)
+        bars = {}
+        for bar in ax.patches:
+            row = round(bar.get_y() + bar.get_height() / 2)
+            bars.setdefault(row, []).append((bar.get_x(), bar.get_x() + bar.get_width()))
+        return ax, bars
+
+    def test_bars_go_from_the_bound_to_the_distance(self):
+        problem = sl.Problem(self.X[:, :4], self.y, names=self.names[:4])
+        found = sl.condition(problem, sl.omp(problem, 4, forced=["d"]))
+        ax, bars = self.drawn(found)
+        assert texts(ax.get_yticklabels()) == ["1  d (forced)", "2  a", "3  b", "4  c"]
+        assert ax.get_xscale() == "log"
+        assert sorted(bars) == [1, 2, 3]
+        for row, (pale, dark) in bars.items():
+            assert pale[0] == ax.get_xlim()[0]
+            assert [pale[1], *dark] == pytest.approx([found.lowers[row]] * 2 + [1 / found.numbers[row]])
+        beside = [text for text in ax.texts if text.get_position()[0] == 1.01]
+        rivals = {text.get_position()[1]: text.get_text() for text in beside}
+        assert found.rivals[3] == -1
+        named = {t: self.names[found.rivals[t]] for t in (1, 2)}
+        assert rivals == {-0.75: "rival", 3: "no rival"} | named
+        lines = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"]
+        assert lines == [np.finfo(float).eps, 0.01, 0.1]
+        assert "unchanged if X and y are within" in ax.get_title()
+
+    def test_ties_are_marked_at_eps(self):
+        problem = sl.Problem(self.X, self.y, names=self.names)
+        ax, bars = self.drawn(sl.condition(problem, sl.omp(problem, 2)))
+        assert sorted(bars) == [1]
+        assert [one.get_xydata().tolist() for one in ax.lines if one.get_marker() == "D"] == [
+            [[np.finfo(float).eps, 0]]
+        ]
+        assert "a tie" in ax.get_title()
+        assert "a again" in texts(ax.texts)
+
+    def test_a_bar_without_a_bound_begins_at_the_edge(self):
+        found = sl.condition(self.X[:, :4], self.y, sl.omp(self.X[:, :4], self.y, 2))
+        ax, bars = self.drawn(dataclasses.replace(found, lowers=np.zeros(2)))
+        assert [len(bars[row]) for row in (0, 1)] == [1, 1]
+        assert bars[0][0] == pytest.approx((ax.get_xlim()[0], 1 / found.numbers[0]))
+        assert "no bound" in ax.get_title()
+
+    def test_the_lasso_and_an_empty_path(self):
+        X, y = self.X[:, :4], self.y
+        path = sl.lasso_path(X, y)
+        ax, _ = self.drawn(sl.condition(X, y, path, lam=float(path.knots[:2].mean())))
+        assert [label.split()[1] for label in texts(ax.get_yticklabels())] == ["leaves", "enters"]
+        forced = sl.condition(X, y, sl.omp(X, y, 1, forced=[0]), in_y=True)
+        assert "No feature is picked" in plots.show(forced).texts[0].get_text()
+
+
 @pytest.mark.parametrize("place", ["grid", "free"])
 def test_a_picture_of_two_panels_stays_in_its_place(place):
     if place == "grid":
