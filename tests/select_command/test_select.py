@@ -6,6 +6,7 @@ import gzip
 import html
 import html.parser
 import json
+import math
 
 import newcomer
 import numpy as np
@@ -22,7 +23,7 @@ from sparselin import plots
 from sparselin.estimators import _folds
 from sparselin.results import Status
 from sparselin.studies.common.folder import table_of_report
-from sparselin.studies.select import findings
+from sparselin.studies.select import findings, words
 from sparselin.studies.select.data import read
 from sparselin.studies.select.model import METHODS, ModelRequest
 from sparselin.studies.select.words import Job
@@ -115,7 +116,9 @@ def test_the_table_is_what_the_library_computes(chosen, frame):
     assert [float(row["coefficient"]) for row in table[1:]] == [row["coefficient"] for row in rows]
     assert float(table[0]["coefficient"]) == found["intercept"]
     assert [row["feature"] for row in table[1:]] == names
-    assert list(table[0]) == ["step", "feature", "coefficient", "lam", "margin", "ties", "r2"]
+    assert list(table[0]) == ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "stays_up_to"]
+    lowers = sl.condition(X, y, path).lowers
+    np.testing.assert_allclose([row["stays_up_to"] for row in rows], np.minimum.accumulate(lowers), rtol=1e-6)
     for row in rows:
         assert f"{row['step']} {row['feature']} {row['coefficient']:.5g} {row['lam']:.5g}" in output
 
@@ -123,7 +126,7 @@ def test_the_table_is_what_the_library_computes(chosen, frame):
 def test_the_page_has_table_figures_and_command(chosen):
     _, folder = chosen
     page, found = Page(folder / "index.html"), json.loads((folder / "results.json").read_text())
-    assert page.rows[0] == ["step", "feature", "coefficient", "λ*", "margin", "R²"]
+    assert page.rows[0] == ["step", "feature", "coefficient", "λ*", "margin", "stays selected up to", "R²"]
     model, rest = page.rows[1 : found["k"] + 2], page.rows[found["k"] + 2 :]
     methods, sizes = rest[: 1 + len(found["methods"])], rest[1 + len(found["methods"]) :]
     assert methods[0] == ["method", "features", "error", "std. error"]
@@ -269,10 +272,65 @@ def test_what_to_beware_of(tmp_path, frame, rng):
     output, _ = run(tmp_path, strange, *options)
     assert "Step 3: bmi is tied with copy up to rounding" in output
     assert "Constant columns explain nothing: constant and other." in output
+    assert "stays up to" not in output
     assert "coefficient of constant" not in output
     assert "copy could replace bmi, because their correlation is 1.0000" in output
     assert "The coefficient of sum is uncertain" in output
     assert "were selected, 15 of 16: every remaining column lies in the span" in output
+
+
+@pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])
+def test_how_far_the_data_may_change(method, table, frame, rng):
+    """With forced features and weights: no change below the distance moves a pick, and 30 % can do so."""
+    weight = rng.integers(1, 4, 442)
+    heavy = frame.assign(w=weight.astype(float))
+    heavy.to_csv(table.with_name("heavy.csv"), index=False)
+    job = job_of(table.with_name("heavy.csv"), method, 5, ("age",), weights="w")
+    stays = np.array([row.stays_up_to for row in job.rows])
+    assert np.isnan(stays).tolist() == [True, False, False, False, False]
+    assert (np.diff(stays[1:]) <= 0).all()
+    lowers = sl.condition(job.X, job.source.y, job.path, sample_weight=weight).lowers
+    assert stays[-1] == np.nanmin(lowers)
+    whole = np.column_stack([job.X, job.source.y])
+    whole -= np.average(whole, axis=0, weights=weight)
+    select = {"omp": sl.omp, "ols": sl.ols, "sequential-lasso": sl.sequential_lasso}[method]
+    options = {} if method == "ols" else {"standardize": True}
+    changed = 0
+    for size in [0.99 * stays[-1]] * 5 + [0.3] * 5:
+        noise = rng.standard_normal(whole.shape)
+        noise *= size * np.sqrt(weight @ whole**2 / (weight @ noise**2))
+        moved = select(
+            (whole + noise)[:, :-1],
+            (whole + noise)[:, -1],
+            5,
+            forced=[0],
+            intercept=True,
+            sample_weight=weight,
+            **options,
+        )
+        same = moved.support.tolist() == job.path.support.tolist()
+        assert same or size == 0.3
+        changed += not same
+    assert changed
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("nonnegative-omp", ()), ("lasso", ()), ("best-subset", ()), ("omp", ("--loss=poisson",))],
+)
+@pytest.mark.usefixtures("no_pictures")
+def test_other_methods_have_no_distances(method, options, tmp_path, frame):
+    output, folder = run(tmp_path, frame, "--k=2", "--folds=0", f"--method={method}", *options)
+    assert "stays up to" not in output
+    assert "Stays selected" not in (folder / "index.html").read_text()
+    with (folder / "selected.csv").open(encoding="utf-8") as file:
+        assert {row["stays_up_to"] for row in csv.DictReader(file)} == {""}
+
+
+def test_distances_are_rounded_down():
+    assert [words.up_to(size) for size in (0.00999, 0.12999, 1.999e-15, 0.0, math.nan)] == [
+        "± 0.99%", "± 12%", "± 1.9e-13%", "± 0%", ""
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])

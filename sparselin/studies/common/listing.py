@@ -123,7 +123,7 @@ class Listing:
 
 def _is_number(cell: str) -> bool:
     """Return whether a cell is empty or begins as a number does; such columns are aligned on the right."""
-    return not cell or cell[0].isdigit() or (cell[0] in "-−–.<≤≥" and len(cell) < 20)
+    return not cell or cell[0].isdigit() or (cell[0] in "-−–.<≤≥±" and len(cell) < 20)
 
 
 def _cell(field: Field, row: Any) -> str:

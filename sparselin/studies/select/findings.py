@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+import sparselin as sl
 from sparselin.greedy._bases import GroupBases
 from sparselin.greedy._units import weights_of_groups
 from sparselin.problem.errors import EPS
-from sparselin.results import FloatArray
+from sparselin.results import FloatArray, SelectionPath
 
 # A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
 # correlation is at least ALIKE. A coefficient is uncertain if its variance inflation exceeds INFLATED.
 CLOSE = 0.01
 ALIKE = 0.99
 INFLATED = 10.0
+_CELLS = 10**7  # `stays_up_to` takes about the time of the path
 # see `missing_codes`
 _FAR = 3.0
 _NINES = re.compile(r"9+(\.9+)?|9+[678]")
@@ -34,6 +36,23 @@ class Close(NamedTuple):
     margin: float
     tied: tuple[int, ...]
     runner_up: int | None
+
+
+def stays_up_to(path: SelectionPath, X: FloatArray, y: Any, weight: FloatArray | None) -> FloatArray:
+    """Return for each step of a path a size of change that leaves the picks up to this step as they are.
+
+    It is the least of the lower bounds of `condition` up to the step, because the bound of a step assumes
+    the picks before it. The entries are NaN for forced features, and all entries if X has more than _CELLS
+    cells or the forced features are dependent.
+    """
+    unknown = np.full(len(path), np.nan)
+    if X.size > _CELLS:
+        return unknown
+    try:
+        found = sl.condition(X, y, path, sample_weight=weight)
+    except ValueError:  # of dependent features
+        return unknown
+    return np.asarray(np.fmin.accumulate(found.lowers)) if len(path) else unknown
 
 
 def close_decisions(selector: Any, X: Any, y: Any, weight: FloatArray | None) -> list[Close]:

@@ -1,6 +1,7 @@
 """The rows, sentences and tables that describe the result of `sparselin select`."""
 
 import dataclasses
+import decimal
 import functools
 import math
 import shlex
@@ -12,7 +13,15 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.lasso.path import last_within
-from sparselin.results import BestSubset, CrossValidation, FloatArray, GeneralizedPath, LassoPath, Status
+from sparselin.results import (
+    BestSubset,
+    CrossValidation,
+    FloatArray,
+    GeneralizedPath,
+    LassoPath,
+    SelectionPath,
+    Status,
+)
 from sparselin.results.display import join_words, plural, printable
 from sparselin.studies.common import page
 from sparselin.studies.common.listing import Field, Listing, csv_field
@@ -23,6 +32,7 @@ from sparselin.studies.select.data import Data
 from sparselin.studies.select.model import METHODS, ModelRequest
 
 _HERE = Path(__file__).parent
+_COMPARED = ("omp", "ols", "sequential-lasso")  # the methods that `condition` knows
 _NAMED = 6  # a sentence names at most this many features
 
 
@@ -34,6 +44,7 @@ class Row(NamedTuple):
     shrunken : the coefficient of the LASSO itself, before least squares is fitted again.
     lam : λ*, or the λ at which the feature enters the LASSO.
     r2 : R² (or the explained share of the deviance) of the features up to this row.
+    stays_up_to : a size of change of the data that leaves the picks up to this row (`findings.stays_up_to`).
     """
 
     step: int
@@ -45,6 +56,7 @@ class Row(NamedTuple):
     margin: float
     ties: tuple[str, ...]
     r2: float
+    stays_up_to: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -168,6 +180,9 @@ class Job:
             lam = self.path.lam_star.tolist()
             margin = self.path.margin.tolist()
             ties = list(self.path.ties)
+        stays = [math.nan] * self.size
+        if self.size and self.request.method in _COMPARED and type(self.path) is SelectionPath:
+            stays = findings.stays_up_to(self.path, self.X, self.source.y, self.source.weight).tolist()
         found = []
         for t, pick in enumerate(self.picks):
             j = pick[0]
@@ -184,9 +199,15 @@ class Job:
                     margin=margin[t],
                     r2=float(self.shares[t]),
                     ties=tuple(name for name in map(self.name_of, ties[t]) if name != feature),
+                    stays_up_to=stays[t],
                 )
             )
         return found
+
+    @property
+    def has_distances(self) -> bool:
+        """True if the table says how much the data must change before another feature is picked."""
+        return any(not math.isnan(row.stays_up_to) for row in self.rows)
 
     def name_of(self, i: int) -> str:
         """Return the name of the unit with number i in the path: a column of X, or a group of columns."""
@@ -408,6 +429,16 @@ def table(job: Job) -> Listing:
         fields.append(exact_field("lasso", "shrunken"))
     elif job.best is None:
         fields += [rounded_field("λ*", lam), rounded_field("margin", _margin)]
+    if job.has_distances:
+        fields.append(
+            Field(
+                "stays selected up to",
+                "stays up to",
+                None,
+                lambda line: math.nan if line.row is None else line.row.stays_up_to,
+                up_to,
+            )
+        )
     share = "R²" if job.source.loss == "squared" else "D²"
     fields += [
         rounded_field(share, lambda row: "" if math.isnan(row.r2) else f"{row.r2:z.4f}"),
@@ -415,6 +446,7 @@ def table(job: Job) -> Listing:
         exact_field("margin", "margin"),
         csv_field("ties", lambda line: "; ".join(line.row.ties) if line.row else ""),
         exact_field("r2", "r2"),
+        exact_field("stays_up_to", "stays_up_to"),
     ]
     return Listing(fields, lines)
 
@@ -448,6 +480,14 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """Return a margin to a tenth of a percent; if it is smaller than that, return its order of magnitude."""
     return f"{share:z.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
+
+
+def up_to(size: float) -> str:
+    """Return a size of change as "± 0.84%", rounded down to two digits; "" if it is NaN."""
+    if math.isnan(size):
+        return ""
+    down = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
+    return f"± {float(down.multiply(decimal.Decimal(size), decimal.Decimal(100))):.2g}%"
 
 
 def with_error(value: float, error: float) -> str:
