@@ -65,14 +65,18 @@ def condition(found: Condition, *, ax: Axes | None = None) -> Axes:
     )
     mark: dict[str, Any] = {"color": ORANGE, "markersize": marker_size(8), "zorder": 3}
     style.marks(ax, np.full(len(found), EPS), at, tied, "D", **mark)
-    beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": font_size()}
+    at_right: dict[str, Any] = {
+        "transform": ax.get_yaxis_transform(),
+        "va": "center",
+        "fontsize": font_size(),
+    }
     for t in np.flatnonzero(~np.isnan(distance)).tolist():
         rival = int(found.rivals[t])
         if rival != found.features[t]:  # not of the LASSO, in which a feature enters or leaves
             words = style.name(found.names, rival) if rival >= 0 else "no rival"
-            ax.text(1.01, t, words, color=GREY, **beside)
+            ax.text(1.01, t, words, color=GREY, **at_right)
     if math.isnan(found.lam):
-        ax.text(1.01, -0.75, "rival", color=GREY, **beside | {"va": "bottom"})
+        ax.text(1.01, -0.75, "rival", color=GREY, **at_right | {"va": "bottom"})
     style.rows(ax, [_row(found, t) for t in range(len(found))])
     ax.set_xticks([10.0**power for power in _DECADES], [f"$10^{{{power}}}$" for power in _DECADES])
     ax.minorticks_off()

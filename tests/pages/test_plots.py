@@ -386,8 +386,8 @@ class TestCondition:
         for row, (pale, dark) in bars.items():
             assert pale[0] == ax.get_xlim()[0]
             assert [pale[1], *dark] == pytest.approx([found.lowers[row]] * 2 + [1 / found.numbers[row]])
-        beside = [text for text in ax.texts if text.get_position()[0] == 1.01]
-        rivals = {text.get_position()[1]: text.get_text() for text in beside}
+        at_right = [text for text in ax.texts if text.get_position()[0] == 1.01]
+        rivals = {text.get_position()[1]: text.get_text() for text in at_right}
         assert found.rivals[3] == -1
         named = {t: self.names[found.rivals[t]] for t in (1, 2)}
         assert rivals == {-0.75: "rival", 3: "no rival"} | named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import functools
 import math
 from typing import Any
@@ -145,10 +146,12 @@ class Condition(Named):
 
 
 def percent(size: float) -> str:
-    """Return a size as text: "0.84 %", or with a power of ten if it is small."""
+    """Return a size as text, rounded down to two digits: "0.84 %", or with a power of ten if it is small."""
     if math.isinf(size):
         return "any distance"
-    return f"{100 * size:.0f} %" if size >= 0.1 else f"{100 * size:.2g} %"
+    down = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
+    size = float(down.multiply(decimal.Decimal(size), decimal.Decimal(100)))
+    return f"{size:.0f} %" if size >= 10 else f"{size:.2g} %"
 
 
 @takes_problem
