@@ -60,6 +60,10 @@ RESULTS = {
         "sizes": EQUAL, "error": DOUBLE(0, 2), "corrected": DOUBLE(0, 2), "r2": DOUBLE, "best": EQUAL,
         "best_corrected": EQUAL,
     },
+    sl.results.Condition: {
+        "features": INDICES, "rivals": WITNESS, "signs": WITNESS, "numbers": DOUBLE, "distances_y": DOUBLE,
+        "lowers": WITNESS, "lam": EQUAL, "in_y": EQUAL, "names": WITNESS, "source": WITNESS,
+    },
     sl.results.GeneralizedPath: {
         "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
         "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,

@@ -92,6 +92,11 @@ def leave_one_out(X, y, k, **options):
     return sl.leave_one_out(X, y, sl.ols(X, y, k, **options), sample_weight=options.get("sample_weight"))
 
 
+def condition(X, y, k, **options):
+    """Return the condition numbers of a path of OLS, which do not depend on the lengths of columns."""
+    return sl.condition(X, y, sl.ols(X, y, k, **options), sample_weight=options.get("sample_weight"))
+
+
 def inference(X, y, k, **options):
     """Test the steps of a path of OLS and its coefficients, with the standard deviation of y as σ."""
     path, weight = sl.ols(X, y, k, **options), options.get("sample_weight")
@@ -188,6 +193,7 @@ ROWS = [
     ),
     Method("certify", "ols", (4, "ols"), function=certify, lacks=OF_FRACTIONS),
     Method("leave_one_out", function=leave_one_out, lacks=OF_EACH_ROW),
+    Method("condition", function=condition, lacks={}),
     Method("inference", function=inference, lacks=OF_NOISE | TIES),
     Method("explain", function=explain, lacks=CORRELATIONS),
     Method("guarantee_bounds", lacks=SPECTRUM | WIDER),

@@ -75,6 +75,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "choose_nu": _ON_ENTRIES,
         "certify": Support((*_ARRAYS, "compressed"), copies=True),
         "leave_one_out": Support(_ARRAYS, ("weights",)),
+        "condition": Support(_ARRAYS, ("weights",)),
         "inference": Support(("dense", "sparse"), ("weights",)),
         "explain": Support(_PROBLEMS, ("weights",), (("Gram", "weights"),)),
         "guarantee_bounds": _COPIED,

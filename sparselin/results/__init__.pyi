@@ -4,6 +4,7 @@ from ..certificates.certify import Certificate as Certificate
 from ..certificates.flow import FlowCertificate as FlowCertificate
 from ..certificates.form import Verification as Verification
 from ..certificates.lasso import LassoCertificate as LassoCertificate
+from ..guarantees.perturbation.condition import Condition as Condition
 from ..problem.data import Compressed as Compressed
 from ..subsets.certificate import SubsetCertificate as SubsetCertificate
 from ..subsets.certificate import SubsetVerification as SubsetVerification

@@ -80,7 +80,7 @@ def call(name, data, option, X, y, **options):
 FIELDS = (
     "support", "lam_star", "residual_norm", "knots", "tied", "active", "u", "value", "lower", "upper", "best",
     "lambda_min", "lambda_max", "gain", "nu", "paths", "deviance", "residual_norms",
-    "values", "corrected",
+    "values", "corrected", "numbers", "distances_y",
 )  # fmt: skip
 
 
