@@ -44,6 +44,7 @@ CALLS = {
     "LassoCertificate.verify": (sl.certify(X, Y, sl.lasso_path(X, Y)).verify, XY),
     "explain": (lambda **a: sl.explain(path=WEIGHTED, feature=1, **a), XYW),
     "leave_one_out": (lambda **a: sl.leave_one_out(path=WEIGHTED, **a), XYW),
+    "condition": (lambda **a: sl.condition(path=WEIGHTED, **a), XYW),
     "inference": (lambda **a: sl.inference(path=WEIGHTED, sigma=1.0, **a), XYW),
     "path.predict": (PATH.predict, {"X": X}),
     "LassoPath.predict": (lambda X: sl.lasso_path(XY["X"], Y).predict(X, 0.1), {"X": X}),

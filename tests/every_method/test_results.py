@@ -153,7 +153,7 @@ def test_the_frame_holds_numbers(found):
         "holds",
         "algorithm",
     }
-    words |= {"formula", "source", "verdict", "why", "features", "enters", "leaves"}
+    words |= {"rival", "change", "formula", "source", "verdict", "why", "features", "enters", "leaves"}
     for key in by_pandas.columns:
         kind = np.asarray(by_pandas[key]).dtype.kind
         assert (key in words) == (kind not in "biuf"), key
