@@ -203,19 +203,32 @@ class Gaps:
 
 
 def relevant(
-    gap: FloatArray, error: FloatArray, least: FloatArray, most: FloatArray, spread: Spread
+    gap: FloatArray,
+    error: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    in_y: FloatArray,
+    spread: Spread,
 ) -> IndexArray:
     """Return the gaps that may have the largest quotient K/gap, or close first, given bounds on K.
 
-    least, most : (m,) bounds on K. Let h = min gap/least, so that some gap closes, to first order, for a
-    change of size h or smaller. A gap that stays positive at h with `most` in place of K can be left out.
+    The gap that closes first if y alone changes is among them, with its rounding error and without.
+
+    least, most : (m,) bounds on K.
+    in_y : (m,) the largest falls for a change of y alone.
+
+    Let h = min gap/least, so that some gap closes, to first order, for a change of size h or smaller. A gap
+    that stays positive at h with `most` in place of K can be left out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         h = float(np.min(np.where(gap > 0, gap / least, 0), initial=math.inf))
         if not 0 < h < spread.limit():
             return np.arange(len(gap))
         left = gap - error - most * h - spread.at(h, np.arange(len(gap)))
-    return np.flatnonzero(~(left >= 0))
+        chosen = ~(left >= 0)
+        for room in (gap, gap - error):
+            chosen[np.argmin(np.where(in_y > 0, room / in_y, np.inf))] = True
+    return np.flatnonzero(chosen)
 
 
 def of_standardized(products: FloatArray, parallel: FloatArray) -> FloatArray:
