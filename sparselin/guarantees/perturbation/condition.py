@@ -321,6 +321,15 @@ def _condition(
     )
 
 
+def _least_value(problem: Problem, A: IndexArray) -> float:
+    """Return the least singular value of the columns A with length 1, with the column of ones."""
+    order = problem.with_ones(A)
+    if not len(order):
+        return 1.0
+    columns = problem.columns(order).astype(np.float64) / problem.column_norms[order]
+    return float(np.linalg.svd(columns, compute_uv=False)[-1])
+
+
 def _of_lasso(problem: Problem, path: LassoPath, lam: float, in_y: bool, coarse: float) -> Condition:
     coef = np.atleast_1d(path.at(lam))
     forced = problem.by_position().indices(path.forced, "path")
