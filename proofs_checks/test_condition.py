@@ -133,8 +133,8 @@ def test_the_condition_number_is_exact_to_first_order(check):
 @claim("ours-condition-in-y", SOURCE, "proof, float", HOLDS, cases=1000, ci_cases=40)
 @mutants("sl.condition", "picks")
 def test_the_distance_in_y_is_exact(check):
-    """No change of y that is smaller than the distance in y changes a pick of OMP, and a change along
-    −s·z/‖z‖ that is larger by 1e-6 of the distance does.
+    """No change of y that is smaller than the distance in y changes a pick of OMP. A change along −s·z/‖z‖
+    that is larger by 1e-6 of the distance does.
 
     Hypotheses: Gaussian designs with 4 to 7 rows, and the first three picks; 20 random changes each
 

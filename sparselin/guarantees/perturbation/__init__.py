@@ -1,2 +1,1 @@
-"""How far the data are from data with another selection: condition numbers, bounds on distances,
-witnesses."""
+"""Distances of data from data with another selection: condition numbers, bounds and witnesses."""

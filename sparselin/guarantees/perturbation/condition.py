@@ -26,7 +26,7 @@ from sparselin.validation import check_flag, check_real
 
 @result
 class Condition(Named):
-    """How much the data must change before another feature is selected, for each step of a path.
+    """The condition numbers of a selection: how much the data must change before another feature is selected.
 
     A change of size ε moves each column X_j by at most ε‖X_j‖, and y by at most ε‖y‖. The distance of a
     step is the size of the smallest change with which another feature is picked, or ties, provided that the
