@@ -48,6 +48,7 @@ from sparselin.ensembles.families import equicorrelated as equicorrelated
 from sparselin.ensembles.families import gaussian as gaussian
 from sparselin.ensembles.families import heavy_tails as heavy_tails
 from sparselin.ensembles.families import ill_conditioned as ill_conditioned
+from sparselin.ensembles.families import near_ties as near_ties
 from sparselin.ensembles.families import partial_dft as partial_dft
 from sparselin.ensembles.families import partial_hadamard as partial_hadamard
 from sparselin.ensembles.families import planted_ties as planted_ties

@@ -245,6 +245,30 @@ def ill_conditioned(n: int, d: int, rng: Generator, *, kappa: float | None = Non
 
 
 @_family("generic")
+def near_ties(n: int, d: int, rng: Generator, *, gap: float = 1e-6) -> FloatArray:
+    """Draw Gaussian unit columns in pairs at the distance ‖X_i − X_j‖ = gap, and shuffle the columns.
+
+    One column is alone if d is odd. n must be at least 2, and 0 < gap ≤ 1. By default y follows the rule
+    "generic" of `gaussian`. The condition number of OMP on these designs is at least 2/gap (see `condition`):
+    let i be the first pick, and j its partner. The gap |c_i| − |c_j| is at most gap·‖y‖, and 2‖y‖ is a part
+    of K.
+
+    >>> X, y = near_ties(20, 30, gap=1e-6)
+    >>> bool((np.sort(np.linalg.norm(X[:, :, None] - X[:, None], axis=0))[:, 1] < 1.01e-6).all())
+    True
+    """
+    check_count(n, "n", 2)
+    gap = check_real(gap, "gap", lambda value: 0 < value <= 1, "in (0, 1]")
+    first = unit(rng.standard_normal((n, d - d // 2)))
+    other = rng.standard_normal((n, d // 2))
+    own = first[:, : d // 2]
+    other = unit(other - own * (own * other).sum(axis=0))
+    angle = 2 * np.arcsin(gap / 2)
+    turned = np.cos(angle) * own + np.sin(angle) * other
+    return np.ascontiguousarray(np.hstack([first, turned])[:, rng.permutation(d)])
+
+
+@_family("generic")
 def heavy_tails(n: int, d: int, rng: Generator, *, df: float = 2.0) -> FloatArray:
     """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale the columns to unit length.
 

@@ -312,6 +312,8 @@ def test_seeds_may_be_longer_than_64_bits():
 
 def test_other_bad_input_is_refused():
     refuses(r"d must be at least 2; got 1", ensembles.duplicated, 5, 1)
+    refuses(r"gap must be in \(0, 1\]; got 0", ensembles.near_ties, 5, 4, gap=0)
+    refuses(r"n must be at least 2; got 1", ensembles.near_ties, 1, 4)
     refuses(r"index must be at least 0; got -1", ENSEMBLES["gaussian"].design, -1)
     refuses(r"seed must be at least 0; got -1", ENSEMBLES["diabetes"].design, 0, seed=-1)
 
@@ -346,6 +348,20 @@ def test_every_ensemble_draws_every_response_and_tells_the_truth(name, y):
         assert np.abs(design.coef[design.support]).tolist() == [1.0] * 5
         # copies may cancel in part, but the noise is in proportion
         assert np.linalg.norm(X @ design.coef) == pytest.approx(10 * np.linalg.norm(design.noise))
+
+
+@pytest.mark.parametrize("gap", [1.0, 1e-3, 1e-9])
+@pytest.mark.parametrize("d", [6, 7])
+def test_near_ties_are_pairs_with_a_large_condition_number(gap, d):
+    for seed in range(20):
+        X, y = ensembles.near_ties(9, d, seed, gap=gap)
+        np.testing.assert_allclose(np.linalg.norm(X, axis=0), 1, rtol=9 * EPS)
+        distances = np.linalg.norm(X[:, :, None] - X[:, None], axis=0)
+        pairs = np.abs(distances - gap) <= 9 * EPS
+        assert pairs.sum(axis=0).tolist().count(1) == d - d % 2
+        pick = np.argmax(np.abs(X.T @ y))
+        if pairs[pick].any():  # column d − 1 is alone if d is odd
+            assert sl.condition(X, y, sl.omp(X, y, 1)).number >= 2 / gap * (1 - 1e-6)
 
 
 @each_ensemble
