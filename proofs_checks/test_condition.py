@@ -134,7 +134,8 @@ def test_the_condition_number_is_exact_to_first_order(check):
 @mutants("sl.condition", "picks")
 def test_the_distance_in_y_is_exact(check):
     """No change of y that is smaller than the distance in y changes a pick of OMP. A change along −s·z/‖z‖
-    that is larger by 1e-6 of the distance does.
+    that is larger by 1e-6 of the distance does. For y alone, the numbers of `sl.condition` are the
+    reciprocals of the distances, and the lower bounds are not larger than the distances.
 
     Hypotheses: Gaussian designs with 4 to 7 rows, and the first three picks; 20 random changes each
 
@@ -152,7 +153,9 @@ def test_the_distance_in_y_is_exact(check):
         toward = -sign * z / np.linalg.norm(z)
         tries = [E[:, -1] / np.linalg.norm(E[:, -1]) for E in noise] + [toward]
         kept = all(picks(X, y + (1 - 1e-6) * size * e, 3) == S for e in tries)
-        return kept and picks(X, y + (1 + 1e-6) * size * toward, 3) != S
+        alike = np.allclose(found.numbers * found.distances_y, 1, rtol=1e-9)
+        alike &= bool((found.lowers <= found.distances_y).all())
+        return alike and kept and picks(X, y + (1 + 1e-6) * size * toward, 3) != S
 
     check.over(drawn(check), exact)
 
