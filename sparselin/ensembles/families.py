@@ -260,9 +260,9 @@ def near_ties(n: int, d: int, rng: Generator, *, gap: float = 1e-6) -> FloatArra
     check_count(n, "n", 2)
     gap = check_real(gap, "gap", lambda value: 0 < value <= 1, "in (0, 1]")
     first = unit(rng.standard_normal((n, d - d // 2)))
-    other = rng.standard_normal((n, d // 2))
     own = first[:, : d // 2]
-    other = unit(other - own * (own * other).sum(axis=0))
+    drawn = rng.standard_normal((n, d // 2))
+    other = unit(drawn - own * (own * drawn).sum(axis=0))
     angle = 2 * np.arcsin(gap / 2)
     turned = np.cos(angle) * own + np.sin(angle) * other
     return np.ascontiguousarray(np.hstack([first, turned])[:, rng.permutation(d)])
