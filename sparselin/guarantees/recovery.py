@@ -215,7 +215,9 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(run: GreedyRun, found: RecoveryCondition, given: SparseEigenvalues, data: UnitData) -> list[Bound]:
+def of_recovery(
+    run: GreedyRun, found: RecoveryCondition, given: SparseEigenvalues, data: UnitData
+) -> list[Bound]:
     """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
     If the hypotheses of a guarantee hold, its factor is 1 up to rounding.

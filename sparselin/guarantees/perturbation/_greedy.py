@@ -195,12 +195,11 @@ def _least_singular_value(problem: Problem, R: FloatArray, S: IndexArray, length
     return max(0.0, float(value - error))
 
 
-def omp_gaps(step: Step, standardized: bool, n: int, unit: float, in_y: bool) -> Gaps:
+def omp_gaps(step: Step, standardized: bool, n: int, unit: float) -> Gaps:
     """Return the gaps of a step of OMP that may close first, for both signs of each rival.
 
     standardized : whether the columns are scaled to a fixed length again after a change.
     n, unit : the number of rows, and the unit of rounding errors.
-    in_y : whether y alone changes; then all gaps are returned.
     """
     i = step.pick
     J = np.concatenate([step.rivals, step.rivals])
@@ -250,7 +249,7 @@ def omp_gaps(step: Step, standardized: bool, n: int, unit: float, in_y: bool) ->
         spread=spread,
         y_number=0.0,
     )
-    few = np.arange(len(J)) if in_y else relevant(gap, error, slope, v * z + u * step.r_norm, spread)
+    few = relevant(gap, error, slope, v * z + u * step.r_norm, gaps.in_y, spread)
 
     def whole(gaps: Gaps) -> FloatArray:
         z = gaps.spread.z
@@ -287,7 +286,7 @@ def _lengths_and_gaps(
     return z, gap
 
 
-def ols_gaps(step: Step, n: int, unit: float, in_y: bool) -> Gaps:
+def ols_gaps(step: Step, n: int, unit: float) -> Gaps:
     """Return the gaps of a step of OLS, for both signs of each rival; see `omp_gaps`.
 
     A rival in the span of S has the gap 0, because a change of any size can turn it anywhere. A change of y
@@ -349,7 +348,7 @@ def ols_gaps(step: Step, n: int, unit: float, in_y: bool) -> Gaps:
         y_number=0.0,
     )
     most = v * z + (u * h).sum(axis=0)
-    few = np.arange(len(J)) if in_y else relevant(gap, error, slope, most, spread)
+    few = relevant(gap, error, slope, most, gaps.in_y, spread)
 
     def whole(gaps: Gaps) -> FloatArray:
         # the products of ζ, h_i and h_j, for y with the sign that makes ⟨q_i, y⟩ positive

@@ -268,9 +268,9 @@ def _of_greedy(problem: Problem, path: SelectionPath, in_y: bool, coarse: float)
     for step in steps(problem, support, n_forced):
         t = len(found)
         if path.by_length:
-            gaps = ols_gaps(step, problem.n, problem.unit, in_y)
+            gaps = ols_gaps(step, problem.n, problem.unit)
         else:
-            gaps = omp_gaps(step, standardized, problem.n, problem.unit, in_y)
+            gaps = omp_gaps(step, standardized, problem.n, problem.unit)
         slack = 4 * coarse * problem.rounding() * step.y_size
         if not abs(step.r_norm - float(path.residual_norm[t])) <= slack:
             raise other_data(f"‖r‖ of its model of size {t} differs")
@@ -319,15 +319,6 @@ def _condition(
         names=path.names,
         source=source,
     )
-
-
-def _least_value(problem: Problem, A: IndexArray) -> float:
-    """Return the least singular value of the columns A with length 1, with the column of ones."""
-    order = problem.with_ones(A)
-    if not len(order):
-        return 1.0
-    columns = problem.columns(order).astype(np.float64) / problem.column_norms[order]
-    return float(np.linalg.svd(columns, compute_uv=False)[-1])
 
 
 def _of_lasso(problem: Problem, path: LassoPath, lam: float, in_y: bool, coarse: float) -> Condition:
