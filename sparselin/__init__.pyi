@@ -61,7 +61,6 @@ from .results import HierarchicalProx as HierarchicalProx
 from .results import Inference as Inference
 from .results import Interval as Interval
 from .results import Knockoffs as Knockoffs
-from .results import LassoCertificate as LassoCertificate
 from .results import LassoPath as LassoPath
 from .results import LeaveOneOut as LeaveOneOut
 from .results import NuChoice as NuChoice

@@ -218,7 +218,7 @@ class _Scaled(NamedTuple):
     beta: dict[int, int]
 
 
-def _scaled(given: Any, k: int, num: Exact) -> _Scaled:
+def _scale_numbers(given: Any, k: int, num: Exact) -> _Scaled:
     knot = given.knots[k]
     inner = sorted({*given.knots[k - 1].active} & {*knot.active}) if k else []
     values = [knot.lam * num.coef_unit * num.x_unit**2, *(v * num.coef_unit for v in knot.coef)]
@@ -237,7 +237,7 @@ def check(given: Any, num: Exact) -> None:
     states = list[_Scaled]()
     for k, knot in enumerate(given.knots):
         name = f"knots[{k}]: "
-        at = _scaled(given, k, num)
+        at = _scale_numbers(given, k, num)
         states.append(at)
         wrong = off[at.size[off] > at.lam].tolist()
         decreases = k == 0 or knot.lam < given.knots[k - 1].lam

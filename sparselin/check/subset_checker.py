@@ -321,7 +321,7 @@ class Proof:
         lost = {u for u in free if self.needs[u] & outside or len(self.needs[u] - inside) > room}
         return inside, outside | lost
 
-    def fixed(self, at_lower, at_upper, features):
+    def values_at_bounds(self, at_lower, at_upper, features):
         require(are_distinct(at_lower, self.d) and are_distinct(at_upper, self.d), "features at bounds")
         fixed = {j: side[j] for J, side in zip((at_lower, at_upper), self.box, strict=True) for j in J}
         require(len(fixed) == len(at_lower) + len(at_upper) and {*fixed} <= {*features}, "features at bounds")
@@ -334,7 +334,7 @@ class Proof:
         units = [unit for unit in range(self.count) if unit in inside or not (full or unit in outside)]
         require(len(units) <= self.k, "a value for more than k units")
         support = [j for unit in units for j in self.members[unit]]
-        beta, value, slopes = self.q.fit(support, self.fixed(at_lower, at_upper, support))
+        beta, value, slopes = self.q.fit(support, self.values_at_bounds(at_lower, at_upper, support))
         for j, slope in slopes.items():
             end = self.box[slope < 0][j]
             require(slope == 0 or end is not None, "a value on a support is not bounded")
@@ -348,7 +348,7 @@ class Proof:
         """
         given = self.given
         support = [j for unit in given["support"] for j in self.members[unit]]
-        beta, U, _ = self.q.fit(support, self.fixed(given["at_lower"], given["at_upper"], support))
+        beta, U, _ = self.q.fit(support, self.values_at_bounds(given["at_lower"], given["at_upper"], support))
         for j, v in beta.items():
             low, high = self.box[0][j], self.box[1][j]
             require((low is None or low <= v) and (high is None or v <= high), "a coefficient out of its box")

@@ -28,11 +28,11 @@ from release import repository
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
-    "files": 337,
+    "files": 348,
     "folders": 26,
     "rooms": 26,
     "floors": 13,
-    "arrows": 128,
+    "arrows": 129,
     "long modules: library": 3,
     "long modules: proofs": 2,
     "long modules: tests": 8,

@@ -174,21 +174,21 @@ class Gaps:
         high = min(first, self.spread.limit())
         if math.isinf(high):
             return high
-        J = np.flatnonzero(~(self._left(high, np.arange(len(gap)), fall) >= 0))
+        J = np.flatnonzero(~(self._rest(high, np.arange(len(gap)), fall) >= 0))
         if not len(J):
             return high
         low = 0.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            left = self._left(middle, J, fall)
+            left = self._rest(middle, J, fall)
             if (left >= 0).all():
                 low = middle
             else:
                 high = middle
                 J = J[~(left >= 0)]
             # a concave function lies above its chords
-            at_low = self._left(low, J, fall)
-            at_high = self._left(high, J, fall)
+            at_low = self._rest(low, J, fall)
+            at_high = self._rest(high, J, fall)
             finite = np.isfinite(at_high)
             share = np.where(finite, at_low / np.where(finite & (at_low > at_high), at_low - at_high, 1), 0)
             low = max(low, low + (high - low) * min(1.0, float(share.min())) * (1 - 1e-9))
@@ -196,7 +196,7 @@ class Gaps:
                 break
         return low
 
-    def _left(self, eps: float, J: IndexArray, fall: FloatArray) -> FloatArray:
+    def _rest(self, eps: float, J: IndexArray, fall: FloatArray) -> FloatArray:
         """Return what is left of the gaps J, at least, after a change of size eps."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.gap[J] - self.error[J] - fall[J] * eps - self.spread.at(eps, J))

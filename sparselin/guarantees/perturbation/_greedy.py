@@ -318,10 +318,8 @@ def ols_gaps(step: Step, n: int, unit: float) -> Gaps:
     at = lengths[step.S]
     x = step.w / np.where(rho > 0, rho, 1)
     v = step.y_norm + float(at @ np.abs(step.b))
-    u = np.array([
-        np.full(len(J), own + at @ np.abs(x[:, i])),
-        other + (at @ np.abs(x))[J] * np.abs(sigma),
-    ])  # fmt: skip
+    u_i = np.full(len(J), own + at @ np.abs(x[:, i]))
+    u = np.array([u_i, other + (at @ np.abs(x))[J] * np.abs(sigma)])
     root = max(math.sqrt(n), n / 16)
     error_i = _quotient_error(step, np.array([i]), rho, e_i, root, unit)
     error = error_i + np.abs(sigma) * _quotient_error(step, J, rho, np.abs(e_j), root, unit)

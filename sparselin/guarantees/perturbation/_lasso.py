@@ -98,9 +98,16 @@ def lasso_gaps(
 
     def spread(u: FloatArray, z: FloatArray, parallel: FloatArray) -> Spread:
         return Spread(
-            u=u, z=z, h=None, v=v, r=r_norm, parallel=parallel * standardized, k=k, sigma=sigma,
+            u=u,
+            z=z,
+            h=None,
+            v=v,
+            r=r_norm,
+            parallel=parallel * standardized,
+            k=k,
+            sigma=sigma,
             standardized=standardized,
-        )  # fmt: skip
+        )
 
     # coefficients with a penalty
     own = np.flatnonzero(signs)

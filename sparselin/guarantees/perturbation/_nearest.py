@@ -85,7 +85,9 @@ def search(
         found = _closest(focus.gap, start_X, start_y, 0 if of_y else lengths, length, guess)
     if found is None or found[0] >= best:
         return None
-    eps, down, down_y = found[0], basis @ found[1], basis @ found[2]
+    eps = found[0]
+    down = basis @ found[1]
+    down_y = basis @ found[2]
     for growth in _GROWTH if guess else _TURNS:
         new = X - eps * (1 + growth) * down
         new_y = y - eps * (1 + growth) * down_y
@@ -111,10 +113,10 @@ def _closest(
         down = _unit(gradient) * lengths
         down_y = _unit(gradient_y) * length
 
-        def left(eps: float, down: FloatArray = down, down_y: FloatArray = down_y) -> float:
+        def gap_at(eps: float, down: FloatArray = down, down_y: FloatArray = down_y) -> float:
             return gap(X - eps * down, y - eps * down_y)[0]
 
-        eps = _root(left, found[0] if found else guess)
+        eps = _root(gap_at, found[0] if found else guess)
         if eps is None or (found and eps >= found[0] * (1 - 1e-6)):
             break
         found = eps, down, down_y
@@ -132,30 +134,30 @@ def _turn(focus: Focus, X: FloatArray, y: FloatArray) -> tuple[float, FloatArray
     return 2.0**-50, down, np.zeros_like(y)
 
 
-def _root(left: Callable[[float], float], start: float) -> float | None:
-    """Return a number eps with left(eps) ≤ 0, the first sign change found from 0 upwards, or None."""
+def _root(gap_at: Callable[[float], float], start: float) -> float | None:
+    """Return a number eps with gap_at(eps) ≤ 0, the first sign change found from 0 upwards, or None."""
     if not 0 < start < math.inf:
         return None
     low = 0.0
     high = start
-    at_high = left(high)
+    at_high = gap_at(high)
     for _ in range(40):
         if at_high <= 0:
             break
         low = high
         high *= 1.3
-        at_high = left(high)
+        at_high = gap_at(high)
     else:
         return None
-    at_low = left(low)
+    at_low = gap_at(low)
     for turn in range(60):
         if high - low <= 1e-9 * high:
             break
         middle = (low + high) / 2
         if turn % 3 < 2 and at_low - at_high > 0:  # regula falsi, with a halving in each third turn
-            middle = min(max(low + (high - low) * at_low / (at_low - at_high), low + 1e-3 * (high - low)),
-                         high - 1e-3 * (high - low))  # fmt: skip
-        value = left(middle)
+            share = at_low / (at_low - at_high)
+            middle = low + min(max(share, 1e-3), 1 - 1e-3) * (high - low)
+        value = gap_at(middle)
         if value <= 0:
             high = middle
             at_high = value

@@ -117,14 +117,14 @@ class GreedySource(WitnessSource):
             length = self.length if self.standardized else None
             gap = functools.partial(_nearest.omp_gap, k=k, sign=step.sign, sigma=sigma, length=length)
 
-        def closed(X: FloatArray, y: FloatArray) -> bool:
+        def is_closed(X: FloatArray, y: FloatArray) -> bool:
             S = self.with_ones(X[:, :k])
             other = X[:, k + 1] if rival else None
             offset = S.shape[1] - k
             return _exact.picks_another(kind, self.standardized, S, offset, X[:, k], other, y, step.sign)
 
         columns = np.array([*step.S, step.pick, *rival], np.intp)
-        return _nearest.Focus(columns=columns, gap=gap, closed=closed)
+        return _nearest.Focus(columns=columns, gap=gap, closed=is_closed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class LassoSource(WitnessSource):
         )
         weight = None if self.length is None else Fraction(float(np.square(self.length)))
 
-        def closed(X: FloatArray, y: FloatArray) -> bool:
+        def is_closed(X: FloatArray, y: FloatArray) -> bool:
             A = self.with_ones(X[:, :k])
             offset = A.shape[1] - k
             signs = np.concatenate([np.zeros(offset), solution.signs])
@@ -171,4 +171,4 @@ class LassoSource(WitnessSource):
             )
 
         columns = np.array([*solution.A, gaps.rival[p]] if enters else solution.A, np.intp)
-        return _nearest.Focus(columns=columns, gap=gap, closed=closed)
+        return _nearest.Focus(columns=columns, gap=gap, closed=is_closed)
