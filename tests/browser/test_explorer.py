@@ -168,6 +168,15 @@ def test_the_flow_is_a_layer_that_stays(driver, url):
     until(lambda: not seen(), "the layer is off")
 
 
+def test_the_distance_is_a_layer(driver, url):
+    explorer(driver, url)
+    assert not driver.find_elements("css selector", "circle.reach")
+    press(driver, "header label:nth-of-type(4) input", Keys.SPACE)
+    until(lambda: driver.find_elements("css selector", "circle.reach"), "a circle")
+    assert "OMP picks" in text(driver, ".words")
+    assert "long-dashed" in text(driver, ".key")
+
+
 def test_space_is_turned(driver, url):
     explorer(driver, f"{url}?preset=space")
     before = place(driver, "0")

@@ -531,3 +531,40 @@ def test_pages_need_nothing_else():
                 assert one["u"] == pytest.approx(frame(state, "none")["u"], abs=1e-5)
         knots = [knot for knot in rows[0][0]["knots"] if knot > rows[0][0]["lam"]]
         assert set(knots) <= {one["lam"] for one in rows[0]}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cone_holds_the_responses_with_the_same_picks(seed):
+    """Inside the polygon OMP picks the same with the same signs, outside not; the circle touches its edge."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((2, 4)), rng.standard_normal(2)
+    S = (1,) if seed % 3 == 2 else ()
+    cone = frame(of_data(X, y, None, S), "none")["cone"]
+    corners = np.array(cone["corners"])
+
+    def picks(y):
+        found, kept = [], list(S)
+        while len(kept) < 2:
+            Q = np.linalg.qr(X[:, kept])[0]
+            c = X.T @ (y - Q @ (Q.T @ y))
+            c[kept] = 0
+            i = int(np.argmax(np.abs(c)))
+            found.append((i, np.sign(c[i])))
+            kept.append(i)
+        return found
+
+    edges = np.roll(corners, -1, 0) - corners
+    for _ in range(300):
+        z = y + rng.standard_normal(2) * rng.choice([0.1, 1.0]) * np.linalg.norm(y)
+        sides = edges[:, 0] * (z - corners)[:, 1] - edges[:, 1] * (z - corners)[:, 0]
+        if np.abs(sides).min() > 1e-9:
+            assert (picks(z) == picks(y)) == bool((sides > 0).all())
+    sides = edges[:, 0] * (y - corners)[:, 1] - edges[:, 1] * (y - corners)[:, 0]
+    lengths = np.linalg.norm(edges, axis=1)
+    np.testing.assert_allclose(cone["radius"], (sides / lengths).min(), rtol=1e-9)
+
+
+def test_a_tie_has_no_cone():
+    cone = frame(of_address("X=1,0;0,1&y=1,1&lam=0.5"), "none")["cone"]
+    assert (cone["corners"], cone["radius"]) == ([], 0)
+    assert "has a tie" in cone["words"]

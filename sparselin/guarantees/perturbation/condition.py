@@ -331,7 +331,7 @@ def _of_lasso(problem: Problem, path: LassoPath, lam: float, in_y: bool, coarse:
     own = A[len(forced) :]
     if found is None:
         rows = [(int(j), 1.0, math.inf, 0.0, 0.0) for j in own] or [(-1, 1.0, math.inf, 0.0, 0.0)]
-        features = own if len(own) else np.array([-1])
+        features = own if len(own) else A[:1]
         source = LassoSource(problem=problem, solution=None, gaps=(), entering=False)
         return _condition(path, features, rows, lam, in_y, source)
     leaving, entering, solution = found

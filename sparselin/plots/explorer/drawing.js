@@ -130,8 +130,20 @@ function flowOf({ jumps, enters, means, solves, now, mean, solved }, view) {
   return parts;
 }
 
-// Return the shapes behind the handles, from the back to the front; with the flow, if `flows`.
-function scenery(frame, view, flows) {
+// Return the cone of the y for which OMP picks the same, and the circle around y in which it cannot pick otherwise.
+function coneOf({ corners, radius }, y, view) {
+  if (!corners.length) return [];
+  const edge = { stroke: "var(--ink)", "stroke-width": 0.8, "stroke-dasharray": "6 2" };
+  const [cx, cy] = view.at(y);
+  const r = Math.abs(view.at([radius, 0])[0] - view.at([0, 0])[0]);
+  return [
+    line(corners.map(view.at), { ...edge, fill: "var(--ink)", "fill-opacity": 0.07 }, "polygon"),
+    shape("circle", { cx, cy, r, fill: "none", stroke: "var(--ink)", "stroke-width": 0.8, class: "reach" }),
+  ];
+}
+
+// Return the shapes behind the handles, from the back to the front; with the flow, if `flows`, and the cone, if `cones`.
+function scenery(frame, view, flows, cones) {
   const at = (points) => points.map(view.at);
   const colour = colourOf;
   const space = frame.y.length === 3;
@@ -145,6 +157,7 @@ function scenery(frame, view, flows) {
       line(at(frame.polygon), { fill: "var(--paper)" }, "polygon"),
       line(at(frame.polygon), { fill: "var(--grey)", "fill-opacity": 0.12 }, "polygon"),
     );
+  if (cones) parts.push(...coneOf(frame.cone, frame.y, view));
   for (const corners of frame.star)
     parts.push(
       line(

@@ -13,6 +13,10 @@ const FLOW =
   "The dashed arrows are its jumps, in the colour of the feature that enters. The hollow line is the path of the average: where " +
   "it is solid, the average is a solution of the LASSO and lies on the path of u; where it is red and dashed, it is not.";
 
+const CONE =
+  " The area with a long-dashed edge is the set of y for which OMP picks the same features with the same signs, after S. The " +
+  "circle around y is the largest in it.";
+
 const list = (values) => values.map(encodeURIComponent).join(",");
 const addressOf = ({ columns, y, lam, S }) =>
   `X=${columns.map(list).join(";")}&y=${list(y)}&lam=${lam}` + (S.length ? `&S=${S}` : "");
@@ -64,6 +68,8 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
   const snap = element("input", { type: "checkbox", checked: true });
   const flows = element("input", { type: "checkbox" });
   const flowing = element("label", {}, flows, " gradient flow");
+  const cones = element("input", { type: "checkbox" });
+  const reaching = element("label", {}, cones, " distance");
   const chooser = element("select", { "aria-label": "preset" });
   const asked = questions(
     ask,
@@ -159,10 +165,10 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     else picture.removeAttribute("tabindex");
     const inPlane = live ? "Drag y and the dots, or press arrow keys on them (Shift: finer). " : "";
     parts.hint.textContent = space ? "Drag to turn. " : inPlane;
-    parts.tints.textContent = (frame.regions.length ? TINTS : "") + (flows.checked ? FLOW : "");
+    parts.tints.textContent = (frame.regions.length ? TINTS : "") + (flows.checked ? FLOW : "") + (cones.checked && !space ? CONE : "");
     const origin = view.at(frame.y.map(() => 0));
     const columns = frame.columns.map((column, j) => arrow(origin, view.at(column), colourOf(j), 0.8));
-    parts.scene.replaceChildren(...scenery(frame, view, flows.checked), ...columns);
+    parts.scene.replaceChildren(...scenery(frame, view, flows.checked, cones.checked), ...columns);
     drawHandles(view);
     const texts = [parts.handles, parts.scene].flatMap((group) => [...group.querySelectorAll("text")]);
     const extra = flows.checked && frame.flow.now ? [frame.flow.now, frame.flow.mean] : [];
@@ -187,7 +193,8 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     const cut = frame.bounded
       ? ""
       : " The polytope is unbounded, because the columns do not span the space; it is cut off.";
-    parts.words.textContent = frame.words + cut + (flows.checked ? ` ${frame.flow.words}` : "");
+    const layers = (flows.checked ? ` ${frame.flow.words}` : "") + (cones.checked ? ` ${frame.cone.words}` : "");
+    parts.words.textContent = frame.words + cut + layers;
     // A story stays while its design is changed, so that its question can be tried, and the picture does not move during a drag.
     const { name, title, story, ask: question, answer } = frame.preset;
     if (story && parts.story.dataset.name !== name) {
@@ -274,6 +281,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
       element("label", {}, "preset ", chooser),
       element("label", {}, snap, " snap to ties"),
       flowing,
+      reaching,
       parts.add,
       parts.old,
     );
@@ -298,12 +306,12 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     level.oninput = () => show(stored[size.value][level.value]);
     size.oninput = () => choose(stored[size.value], frame.lam);
     if (stored.length > 1) parts.heading.append(element("label", { className: "level" }, words, size));
-    parts.heading.append(flowing);
+    parts.heading.append(flowing, reaching);
     size.value = start.size;
     choose(stored[start.size], start.lam);
   }
 
-  flows.onchange = () => {
+  flows.onchange = cones.onchange = () => {
     root.classList.toggle("flowing", flows.checked);
     tell();
     draw();

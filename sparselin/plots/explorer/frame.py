@@ -8,6 +8,7 @@ import numpy as np
 from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
+from sparselin.guarantees.perturbation.condition import condition
 from sparselin.lasso.flow import gradient_flow
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.plots.explorer.presets import PRESETS, address
@@ -69,7 +70,7 @@ def frame(state: State, wanted: str = "all") -> Frame:
         "slice": outline(view.X, view.lam, far, view.slice).tolist() if view.S else [],
         "chain": chain.tolist(), "chainFeatures": J,
         "regions": _regions(sides, 3 * far) if plane and not view.S else [],
-        "flow": _flow(view),
+        "flow": _flow(view), "cone": _cone(view, 3 * far),
         "picks": {name: _picks(state, method) if name in WANTED[wanted] else None
                   for name, method in METHODS.items()},
         "words": _words(view), "code": _code(state), "address": address(state),
@@ -119,6 +120,62 @@ def _flow(view: Scene) -> Frame:
         "solves": [path.average(2 / (a + b)).is_lasso for a, b in itertools.pairwise(levels)],
         "words": f"Until τ = 1/λ = {1 / lam:.4g} the flow {times}, and its average {verdict}.",
     }  # fmt: skip
+
+
+def _cone(view: Scene, far: float) -> Frame:
+    """Describe the y with the picks and signs of OMP after S, and the distance of y to its complement.
+
+    A pick i with sign s_i stays before a rival j while ⟨s_iP_S^⊥X_i ∓ P_S^⊥X_j, y⟩ > 0. These conditions are
+    linear in y, so the set is an open convex cone. In the plane "corners" are the corners of its part in the
+    square of half-width `far`.
+    """
+    n, d = view.X.shape
+    path = omp(view.X, view.y, min(n, d), forced=view.S)
+    steps = range(len(view.S), len(path))
+    picks = ", then ".join(f"X{_low(path.support[t])}" for t in steps)
+    if not picks:
+        return {"corners": [], "radius": 0.0, "words": "OMP picks nothing."}
+    if any(len(path.ties[t]) > 1 for t in steps):
+        words = f"OMP picks {picks}, and has a tie, so a change of y of any size can alter the picks."
+        return {"corners": [], "radius": 0.0, "words": words}
+    try:
+        found = condition(view.X, view.y, path, in_y=True)
+    except ValueError:  # dependent columns in S
+        return {
+            "corners": [],
+            "radius": 0.0,
+            "words": "No distance is drawn, because columns of S are dependent.",
+        }
+    radius = found.distance_y * float(np.linalg.norm(view.y))
+    share = f"{radius:.4g}, which is {100 * found.distance_y:.3g} % of its length"
+    square = far * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+    corners: FloatArray = square if n == 2 else square[:0]
+    for t in steps if n == 2 else ():
+        Q = np.linalg.qr(view.X[:, path.support[:t]])[0]
+        Z: FloatArray = np.asarray(view.X - Q @ (Q.T @ view.X), np.float64)
+        i = path.support[t]
+        own = Z[:, i] * np.sign(Z[:, i] @ view.y)
+        for j in np.setdiff1d(np.arange(d), path.support[: t + 1]):
+            for rival in (Z[:, j], -Z[:, j]):
+                corners = _clip(corners, own - rival)
+        corners = _clip(corners, own)
+    return {
+        "corners": corners.tolist(),
+        "radius": radius,
+        "words": f"OMP picks {picks}, and so it does for every y nearer than {share}.",
+    }
+
+
+def _clip(corners: FloatArray, normal: FloatArray) -> FloatArray:
+    """Return the corners of the part of a convex polygon on the positive side of a line through 0."""
+    heights = corners @ normal
+    found = []
+    for a, b, high, low in zip(corners, np.roll(corners, -1, 0), heights, np.roll(heights, -1), strict=True):
+        if high >= 0:
+            found.append(a)
+        if high * low < 0:
+            found.append(a + (b - a) * high / (high - low))
+    return np.array(found).reshape(-1, 2)
 
 
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
