@@ -169,12 +169,20 @@ def test_the_flow_is_a_layer_that_stays(driver, url):
 
 
 def test_the_distance_is_a_layer(driver, url):
-    explorer(driver, url)
-    assert not driver.find_elements("css selector", "circle.reach")
-    press(driver, "header label:nth-of-type(4) input", Keys.SPACE)
-    until(lambda: driver.find_elements("css selector", "circle.reach"), "a circle")
-    assert "OMP picks" in text(driver, ".words")
+    explorer(driver, f"{url}?X=1,0;0.6,0.8;-0.3,0.7&y=1.2,0.4&lam=0.3")
+    circles = "return arguments[0].querySelectorAll('circle.reach').length"
+
+    def seen():
+        return driver.execute_script(circles, find(driver, "svg.picture"))
+
+    assert not seen()
+    box = "header label:nth-of-type(4) input"
+    press(driver, box, Keys.SPACE)
+    until(seen, "a circle")
+    assert "OMP picks X₀, then X₁, and so it does" in text(driver, ".words")
     assert "long-dashed" in text(driver, ".key")
+    find(driver, box).click()
+    until(lambda: not seen(), "the layer is off")
 
 
 def test_space_is_turned(driver, url):
