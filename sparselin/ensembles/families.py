@@ -249,8 +249,8 @@ def near_ties(n: int, d: int, rng: Generator, *, gap: float = 1e-6) -> FloatArra
     """Draw Gaussian unit columns in pairs at the distance ‖X_i − X_j‖ = gap, and shuffle the columns.
 
     One column is alone if d is odd. n must be at least 2, and 0 < gap ≤ 1. By default y follows the rule
-    "generic" of `gaussian`. The condition number of OMP on these designs is at least 2/gap (see `condition`):
-    let i be the first pick, and j its partner. The gap |c_i| − |c_j| is at most gap·‖y‖, and 2‖y‖ is a part
+    "generic" of `gaussian`. The condition number of OMP on these designs is at least 2/gap (see `condition`),
+    unless the first pick is the column that is alone: let i be the first pick, and j its partner. The gap |c_i| − |c_j| is at most gap·‖y‖, and 2‖y‖ is a part
     of K.
 
     >>> X, y = near_ties(20, 30, gap=1e-6)
