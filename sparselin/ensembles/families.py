@@ -250,8 +250,8 @@ def near_ties(n: int, d: int, rng: Generator, *, gap: float = 1e-6) -> FloatArra
 
     One column is alone if d is odd. n must be at least 2, and 0 < gap ≤ 1. By default y follows the rule
     "generic" of `gaussian`. The condition number of OMP on these designs is at least 2/gap (see `condition`),
-    unless the first pick is the column that is alone: let i be the first pick, and j its partner. The gap |c_i| − |c_j| is at most gap·‖y‖, and 2‖y‖ is a part
-    of K.
+    unless the first pick is the column that is alone: let i be the first pick, and j its partner. The gap
+    |c_i| − |c_j| is at most gap·‖y‖, and 2‖y‖ is a part of K.
 
     >>> X, y = near_ties(20, 30, gap=1e-6)
     >>> bool((np.sort(np.linalg.norm(X[:, :, None] - X[:, None], axis=0))[:, 1] < 1.01e-6).all())
