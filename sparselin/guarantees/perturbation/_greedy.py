@@ -130,10 +130,11 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
         if t:
             squares = np.maximum(squares - projections[t - 1] ** 2, 0)
             stale = np.flatnonzero(free & (squares <= _STALE * measured) & (measured > 0))
-            if len(stale):
-                length = np.linalg.norm(project(problem.columns(stale)), axis=0)
-                squares[stale] = np.where(length > problem.length_unit * size[stale], length, 0) ** 2
-                measured[stale] = squares[stale]
+            for part in blocks(len(stale), problem.n):
+                here = stale[part]
+                length = np.linalg.norm(project(problem.columns(here)), axis=0)
+                squares[here] = np.where(length > problem.length_unit * size[here], length, 0) ** 2
+                measured[here] = squares[here]
         if t == offset:
             y_norm = float(np.linalg.norm(residuals[t]))
             lengths = np.sqrt(squares)

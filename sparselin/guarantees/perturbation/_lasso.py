@@ -34,6 +34,7 @@ from sparselin.guarantees.perturbation._gaps import Gaps, Spread, of_standardize
 from sparselin.guarantees.perturbation._greedy import _least_singular_value
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
+from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 
 
@@ -82,8 +83,9 @@ def lasso_gaps(
     products = problem.correlate(np.array([*qr.Qt, r]).T).T[:, :d]
     Z = products[: qr.size]
     norms = problem.column_norms[:d].astype(np.float64)
-    rest = norms**2 - (Z[:offset] ** 2).sum(axis=0)
-    lengths = np.sqrt(np.where(rest > problem.unit * norms**2, rest, 0))
+    around = ThinQR(problem, order[:offset].tolist())
+    rest = np.sqrt(squares_off(problem, around, Z[:offset], norms, np.arange(d)))
+    lengths = np.where(rest > problem.unit * norms, rest, 0)
     ones = qr.Qt[:offset]
     y = problem.y - ones.T @ (ones @ problem.y)
     y_norm = float(np.linalg.norm(y))
@@ -176,7 +178,7 @@ def squares_off(problem: Problem, qr: ThinQR, Z: FloatArray, norms: FloatArray, 
     """Return ‖P_A^⊥X_j‖² for the columns J, from vectors where it cancels."""
     squares = norms[J] ** 2 - (Z[:, J] ** 2).sum(axis=0)
     stale = np.flatnonzero(squares <= 1e-4 * norms[J] ** 2)
-    if len(stale):
-        R = qr.residual(problem.columns(J[stale]))
-        squares[stale] = np.einsum("ij,ij->j", R, R)
+    for here in blocks(len(stale), problem.n):
+        R = qr.residual(problem.columns(J[stale[here]]))
+        squares[stale[here]] = np.einsum("ij,ij->j", R, R)
     return np.asarray(np.maximum(squares, 0))
