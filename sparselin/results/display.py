@@ -20,6 +20,7 @@ _OUTWARD = {
     "≤": decimal.Context(prec=4, rounding=decimal.ROUND_CEILING),
     "≥": decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR),
 }
+_DOWN = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
 _SMALL = 1e-290  # below this, p-values are shown by their logarithms
 _CELL = 40  # the most characters of a cell in text
 
@@ -95,6 +96,11 @@ def number(x: float) -> str:
     rounded = f"{x:.3e}"
     power = int(rounded.split("e")[1])
     return f"{x:.{max(0, 3 - power)}f}" if -4 <= power < 7 else rounded
+
+
+def round_down(x: float) -> float:
+    """Return the largest number with two significant digits that is at most x ≥ 0."""
+    return float(_DOWN.create_decimal_from_float(x))
 
 
 def digits_of(bounds: NDArray[Any], end: str = "≤", logs: NDArray[Any] | None = None) -> list[str]:

@@ -1,6 +1,7 @@
 """Condition numbers of selections: formulas against difference quotients, bounds against changes."""
 
 import dataclasses
+import functools
 import math
 import pickle
 
@@ -15,6 +16,7 @@ from tests import conditions
 from tests.attacks import designs
 
 EPS = float(np.finfo(float).eps)
+NAMES = ("S", "i", "j", "sigma", "options", "by_length")  # of the arguments of `textbook_gap`
 METHODS = {"omp": sl.omp, "ols": sl.ols, "sequential_lasso": sl.sequential_lasso}
 
 
@@ -52,9 +54,8 @@ def test_number_is_attained_and_not_exceeded_to_first_order(method, options):
     h = 1e-6
     for t in range(first, 4):
         S = path.support[:t].tolist()
-        gap = lambda X, y: textbook_gap(  # noqa: E731
-            X, y, S, path.support[t], found.rivals[t], found.signs[t], options, path.by_length  # noqa: B023
-        )  # fmt: skip
+        rest = S, path.support[t], found.rivals[t], found.signs[t], options, path.by_length
+        gap = functools.partial(textbook_gap, **dict(zip(NAMES, rest, strict=True)))
         here = gap(X, y)
         down = np.zeros_like(X)  # the gradient by differences, an entry at a time
         for place in np.ndindex(X.shape):

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from sparselin.certificates.integers import IntegerColumns
+from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.results import FloatArray
 
 _BITS = 256  # of the square roots that standardized columns need
@@ -140,21 +139,23 @@ def has_other_support(
     for t in range(m + len(others)):
         square = Fraction(1) if weight is None or t < offset else centred.product(t, t) / weight
         scales.append(_root(square))
+    last = m + len(others)
     G = [[gram.product(a, b) for b in range(m)] for a in range(m)]
-    right = [[gram.product(a, m + len(others)) for a in range(m)]]
+    right = [gram.product(a, last) for a in range(m)]
     if column is None:
         unit = [Fraction(int(a == row)) for a in range(m)]
     else:
         unit = [gram.product(a, m) for a in range(m)]  # X_Aᵀx
-    w = _solve(G, unit)
-    if w is None:
+    gram.eliminate(m)
+    if not gram.independent:
         return True
+    w = _solve(G, unit)
     # β_row = wᵀ(X_Aᵀy − λ·scales∘s), and ⟨x, r⟩ = ⟨x, y⟩ − wᵀ(X_Aᵀy) + λwᵀ(scales∘s)
-    fit = sum((a * b for a, b in zip(w, right[0], strict=True)), Fraction(0))
+    fit = sum((a * b for a, b in zip(w, right, strict=True)), Fraction(0))
     terms = [(lam * w[t] * Fraction(int(signs[t])), scales[t]) for t in range(m)]
     if column is None:
         return _largest(fit * sign, [(-sign * c, d) for c, d in terms]) <= 0
-    value = gram.product(m, m + 1) - fit
+    value = gram.product(m, last)  # ⟨x, y⟩ − wᵀ(X_Aᵀy)
     parts = [(-sign * c, d) for c, d in terms]
     return _largest(-sign * value, [*parts, (lam, scales[m])]) <= 0
 
@@ -175,20 +176,9 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, 1 << shift // 2), Fraction(low + 1, 1 << shift // 2)
 
 
-def _solve(G: list[list[Fraction]], b: list[Fraction]) -> list[Fraction] | None:
-    """Return the solution of Gx = b for a symmetric positive definite G; None if G is singular."""
+def _solve(G: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
+    """Return the solution of Gx = b for a symmetric positive definite G."""
     scale = math.lcm(*(x.denominator for row in G for x in row), *(x.denominator for x in b))
-    rows: list[list[Any]] = [
-        [int(x * scale) for x in row] + [int(c * scale)] for row, c in zip(G, b, strict=True)
-    ]
-    divisor = 1
-    for p in range(len(rows)):
-        pivot = rows[p][p]
-        if pivot <= 0:
-            return None
-        for i in range(len(rows)):
-            if i != p:
-                share = rows[i][p]
-                rows[i] = [(pivot * x - share * z) // divisor for x, z in zip(rows[i], rows[p], strict=True)]
-        divisor = pivot
-    return [Fraction(row[-1], divisor) for row in rows]
+    found = solve_semidefinite([[int(x * scale) for x in row] for row in G], [int(x * scale) for x in b])
+    assert found is not None
+    return [Fraction(x, found[1]) for x in found[0]]

@@ -91,7 +91,7 @@ class Spread(NamedTuple):
 class Gaps:
     """m gaps at one step of a path, or at one point of the LASSO.
 
-    gap : (m,) the gaps; 0 in a tie, infinite if nothing closes the gap.
+    gap : (m,) the gaps; 0 in a tie.
     slope : (m,) K, the largest first-order fall of the gap for a change of X and y of size 1.
     in_y : (m,) the largest fall for a change of y alone of size 1: ‖z‖‖y‖.
     error : (m,) bounds on the rounding errors of `gap`.
@@ -158,8 +158,8 @@ class Gaps:
         relative : a bound on the relative errors of `slope` and `in_y`.
 
         The gap minus its bounds on the fall is a decreasing function of ε, one for each gap. Its least root
-        is found by bisection, for the gaps whose function is negative at the first-order estimate only: the
-        roots of the others are larger.
+        is found by bisection and by chords, only for the gaps whose function is negative at the first-order
+        estimate: the roots of the others are larger.
         """
         gap = self.gap - self.error
         if not len(gap):

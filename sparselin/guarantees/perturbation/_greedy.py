@@ -112,7 +112,7 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
     norms = problem.column_norms[:d].astype(np.float64)
     residuals = [problem.y]
     for t in range(len(order)):  # orthogonal to all columns before, so that c has errors relative to ‖r‖
-        residuals.append(_project(Qt[: t + 1], residuals[-1]))
+        residuals.append(project_off(Qt[: t + 1], residuals[-1]))
     products = problem.correlate(np.array([*Qt, *residuals]).T).T[:, :d]
     projections = products[: len(order)]
     inverse = np.zeros_like(R)
@@ -126,7 +126,7 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
         b = inverse[:t, :t] @ (Qt[:t] @ problem.y)
         scaled = problem.column_norms[order[:t]]
         size = np.sqrt(norms**2 + scaled**2 @ w**2)
-        project = functools.partial(_project, Qt[:t])
+        project = functools.partial(project_off, Qt[:t])
         if t:
             squares = np.maximum(squares - projections[t - 1] ** 2, 0)
             stale = np.flatnonzero(free & (squares <= _STALE * measured) & (measured > 0))
@@ -174,7 +174,7 @@ def steps(problem: Problem, support: IndexArray, first: int) -> Iterator[Step]:
         inverse[t, t] = 1 / R[t, t]
 
 
-def _project(Qt: FloatArray, Z: FloatArray) -> FloatArray:
+def project_off(Qt: FloatArray, Z: FloatArray) -> FloatArray:
     """Project columns Z (n, m) off the orthonormal rows of Qt, twice."""
     for _ in range(2):
         Z = Z - Qt.T @ (Qt @ Z)

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sparselin.guarantees.perturbation import _exact
+from sparselin.guarantees.perturbation._greedy import project_off
 from sparselin.results import FloatArray, IndexArray
 
 _ROUNDS = 6
@@ -128,43 +129,26 @@ def _closest(
 def _turn(focus: Focus, X: FloatArray, y: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Return a small change that turns the last column, which is in the span of S, towards the residual."""
     k = len(focus.columns) - 2
-    r = _off(np.linalg.qr(X[:, :k])[0], y)
+    r = project_off(np.linalg.qr(X[:, :k])[0].T, y)
     down = np.zeros_like(X)
     down[:, -1] = -_unit(r) * np.linalg.norm(X[:, -1])
     return 2.0**-50, down, np.zeros_like(y)
 
 
 def _root(gap_at: Callable[[float], float], start: float) -> float | None:
-    """Return a number eps with gap_at(eps) ≤ 0, the first sign change found from 0 upwards, or None."""
+    """Return the first zero of gap_at that was found from 0 upwards, or None."""
+    from scipy.optimize import brentq
+
     if not 0 < start < math.inf:
         return None
     low = 0.0
     high = start
-    at_high = gap_at(high)
     for _ in range(40):
-        if at_high <= 0:
-            break
+        if gap_at(high) <= 0:
+            return float(brentq(gap_at, low, high, xtol=1e-10 * high, rtol=1e-10))
         low = high
         high *= 1.3
-        at_high = gap_at(high)
-    else:
-        return None
-    at_low = gap_at(low)
-    for turn in range(60):
-        if high - low <= 1e-9 * high:
-            break
-        middle = (low + high) / 2
-        if turn % 3 < 2 and at_low - at_high > 0:  # regula falsi, with a halving in each third turn
-            share = at_low / (at_low - at_high)
-            middle = low + min(max(share, 1e-3), 1 - 1e-3) * (high - low)
-        value = gap_at(middle)
-        if value <= 0:
-            high = middle
-            at_high = value
-        else:
-            low = middle
-            at_low = value
-    return high
+    return None
 
 
 def _root_above(square: Fraction) -> float:
@@ -202,7 +186,10 @@ def omp_gap(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the gap of OMP for X = (X_S, X_i, X_j) with k columns in S, and its gradients.
 
-    sign : s_i. length : the length of standardized columns, else None. Without a rival, X_j is missing.
+    sign : s_i.
+    length : the length of standardized columns, else None.
+
+    Without a rival, X_j is missing.
     """
     raw = X
     X = X if length is None else _unit(X) * length
@@ -210,8 +197,8 @@ def omp_gap(
     weights = np.array([1.0, -sigma])[: X.shape[1] - k]
     Q, R = _qr(S)
     x = np.asarray(X[:, k:] @ weights, np.float64)
-    z = _off(Q, x)
-    r = _off(Q, y)
+    z = project_off(Q.T, x)
+    r = project_off(Q.T, y)
     w = _solve(R, Q.T @ x)
     b = _solve(R, Q.T @ y)
     gradient: FloatArray = np.column_stack([-(np.outer(z, b) + np.outer(r, w)), np.outer(r, weights)]) * sign
@@ -227,11 +214,11 @@ def ols_gap(
     S = X[:, :k]
     weights = np.array([1.0, -sigma])[: X.shape[1] - k]
     Q, R = _qr(S)
-    Z = _off(Q, X[:, k:])
+    Z = project_off(Q.T, X[:, k:])
     rho = np.linalg.norm(Z, axis=0)
     rho = np.where(rho > 0, rho, 1)
     q = Z / rho
-    r = _off(Q, y)
+    r = project_off(Q.T, y)
     h = r[:, None] - q * (q.T @ r)
     W = _solve(R, Q.T @ X[:, k:])
     b = _solve(R, Q.T @ y)
@@ -258,7 +245,7 @@ def lasso_gap(
     of_y: FloatArray
     u = np.linalg.solve(R.T, signs) if k else signs
     beta = _solve(R, Q.T @ y - lam * u)
-    r = _off(Q, y) + lam * (Q @ u)
+    r = project_off(Q.T, y) + lam * (Q @ u)
     if X.shape[1] == k:
         unit = np.equal(np.arange(k), row).astype(float)
         column = _solve(R, np.linalg.solve(R.T, unit))
@@ -268,7 +255,7 @@ def lasso_gap(
         of_y = sign * g
     else:
         x = X[:, k]
-        z = _off(Q, x)
+        z = project_off(Q.T, x)
         w = _solve(R, Q.T @ x)
         value = lam - sign * (x @ r)
         gradient = np.column_stack([sign * (np.outer(z, beta) + np.outer(r, w)), -sign * r])
@@ -281,12 +268,6 @@ def lasso_gap(
 def _qr(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     Q, R = np.linalg.qr(X)
     return np.asarray(Q, np.float64), np.asarray(R, np.float64)
-
-
-def _off(Q: FloatArray, x: FloatArray) -> FloatArray:
-    for _ in range(2):
-        x = x - Q @ (Q.T @ x)
-    return x
 
 
 def _solve(R: FloatArray, b: FloatArray) -> FloatArray:

@@ -27,8 +27,8 @@ class Nearest:
     size : ε: ‖ΔX_j‖ ≤ ε‖X_j‖ for each column and ‖Δy‖ ≤ ε‖y‖, without the parts along an intercept.
     step : the number of the row of `Condition` whose gap is closed, from 0.
     rival : the feature that is picked or ties; for the LASSO the feature that leaves or enters; −1 if none.
-    X : (n, d) the changed design, dense, in float64; its rows are multiplied by √weight if there were
-    weights. y : (n,) the changed response.
+    X : (n, d) the changed design, dense, in float64; with weights its rows are multiplied by √weight.
+    y : (n,) the changed response.
     """
 
     size: float
@@ -95,7 +95,6 @@ class GreedySource(WitnessSource):
 
     steps: list[tuple[Step, Gaps] | None]
     by_length: bool
-    standardized: bool
     entering: bool = False
 
     def change(self, t: int, of_y: bool) -> _nearest.Change | None:
@@ -111,17 +110,17 @@ class GreedySource(WitnessSource):
         sigma = float(gaps.sign[p])
         rival = [int(gaps.rival[p])] if sigma else []
         kind = "ols" if self.by_length else "omp"
+        standardized = self.length is not None
         if self.by_length:
             gap = functools.partial(_nearest.ols_gap, k=k, sign=step.sign, sigma=sigma)
         else:
-            length = self.length if self.standardized else None
-            gap = functools.partial(_nearest.omp_gap, k=k, sign=step.sign, sigma=sigma, length=length)
+            gap = functools.partial(_nearest.omp_gap, k=k, sign=step.sign, sigma=sigma, length=self.length)
 
         def is_closed(X: FloatArray, y: FloatArray) -> bool:
             S = self.with_ones(X[:, :k])
             other = X[:, k + 1] if rival else None
             offset = S.shape[1] - k
-            return _exact.picks_another(kind, self.standardized, S, offset, X[:, k], other, y, step.sign)
+            return _exact.picks_another(kind, standardized, S, offset, X[:, k], other, y, step.sign)
 
         columns = np.array([*step.S, step.pick, *rival], np.intp)
         return _nearest.Focus(columns=columns, gap=gap, closed=is_closed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import decimal
 import functools
 import math
 from typing import Any
@@ -20,7 +19,7 @@ from sparselin.problem.errors import coarseness
 from sparselin.problem.paths import check_path, other_data
 from sparselin.results import FloatArray, IndexArray, LassoPath, Names, SelectionPath
 from sparselin.results.base import Named, result
-from sparselin.results.display import Column, Table, number
+from sparselin.results.display import Column, Table, number, round_down
 from sparselin.validation import check_flag, check_real
 
 
@@ -149,9 +148,8 @@ def percent(size: float) -> str:
     """Return a size as text, rounded down to two digits: "0.84 %", or with a power of ten if it is small."""
     if math.isinf(size):
         return "any distance"
-    down = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
-    size = float(down.multiply(decimal.Decimal(size), decimal.Decimal(100)))
-    return f"{size:.0f} %" if size >= 10 else f"{size:.2g} %"
+    share = 100 * round_down(size)
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
 
 
 @takes_problem
@@ -262,7 +260,6 @@ def condition(
 
 def _of_greedy(problem: Problem, path: SelectionPath, in_y: bool, coarse: float) -> Condition:
     n_forced = int(np.isnan(path.lam_star).sum())
-    standardized = path.standardized
     found: list[tuple[Step, Gaps] | None] = [None] * n_forced
     support = problem.by_position().indices(path.support, "path")
     for step in steps(problem, support, n_forced):
@@ -270,7 +267,7 @@ def _of_greedy(problem: Problem, path: SelectionPath, in_y: bool, coarse: float)
         if path.by_length:
             gaps = ols_gaps(step, problem.n, problem.unit)
         else:
-            gaps = omp_gaps(step, standardized, problem.n, problem.unit)
+            gaps = omp_gaps(step, path.standardized, problem.n, problem.unit)
         slack = 4 * coarse * problem.rounding() * step.y_size
         if not abs(step.r_norm - float(path.residual_norm[t])) <= slack:
             raise other_data(f"‖r‖ of its model of size {t} differs")
@@ -281,7 +278,7 @@ def _of_greedy(problem: Problem, path: SelectionPath, in_y: bool, coarse: float)
             raise other_data(f"its step {t + 1} is not the pick of {'ols' if path.by_length else 'omp'}")
         found.append((step, gaps))
     rows = [_row(None if pair is None else pair[1], in_y, problem.unit) for pair in found]
-    source = GreedySource(problem=problem, steps=found, by_length=path.by_length, standardized=standardized)
+    source = GreedySource(problem=problem, steps=found, by_length=path.by_length)
     return _condition(path, support, rows, math.nan, in_y, source)
 
 

@@ -1,7 +1,6 @@
 """The rows, sentences and tables that describe the result of `sparselin select`."""
 
 import dataclasses
-import decimal
 import functools
 import math
 import shlex
@@ -22,7 +21,7 @@ from sparselin.results import (
     SelectionPath,
     Status,
 )
-from sparselin.results.display import join_words, plural, printable
+from sparselin.results.display import join_words, plural, printable, round_down
 from sparselin.studies.common import page
 from sparselin.studies.common.listing import Field, Listing, csv_field
 from sparselin.studies.common.tables import columns_of, is_parquet, some
@@ -486,8 +485,7 @@ def up_to(size: float) -> str:
     """Return a size of change as "± 0.84%", rounded down to two digits; "" if it is NaN."""
     if math.isnan(size):
         return ""
-    down = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
-    return f"± {float(down.multiply(decimal.Decimal(size), decimal.Decimal(100))):.2g}%"
+    return f"± {100 * round_down(size):.2g}%"
 
 
 def with_error(value: float, error: float) -> str:
