@@ -214,6 +214,38 @@ def test_gradients_of_the_search():
         np.testing.assert_allclose(quotient, expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("options", conditions.OPTIONS, ids=str)
+def test_numbers_of_the_lasso_are_those_of_the_steepest_change(options):
+    X, y = design(7)
+    path = sl.lasso_path(X, y, **options)
+    lam = float(path.knots[3] + path.knots[4]) / 2
+    found = sl.condition(X, y, path, lam=lam)
+    A = np.flatnonzero(path.at(lam)).tolist()
+    signs = np.sign(path.at(lam)[A]) * ~np.isin(A, options.get("forced", []))
+    intercept = options.get("intercept", False)
+    standardize = options.get("standardize", False)
+
+    def gap(X, y, j, sign):
+        X, y = conditions.centred(X, intercept), conditions.centred(y, intercept)
+        X = X / X.std(axis=0) if standardize else X
+        coef = np.linalg.solve(X[:, A].T @ X[:, A], X[:, A].T @ y - lam * signs)
+        return sign * coef[A.index(j)] if j in A else lam - sign * X[:, j] @ (y - X[:, A] @ coef)
+
+    lengths = np.linalg.norm(conditions.centred(X, intercept), axis=0)
+    length = np.linalg.norm(conditions.centred(y, intercept))
+    h = 1e-6
+    assert len(found) >= 3
+    for j, sign, number in zip(found.features, found.signs, found.numbers, strict=True):
+        down = np.zeros_like(X)
+        for place in np.ndindex(X.shape):
+            step = np.zeros_like(X)
+            step[place] = h * lengths[place[1]]
+            down[place] = (gap(X + step, y, j, sign) - gap(X - step, y, j, sign)) / (2 * step[place])
+        slope = [(gap(X, y + h * e, j, sign) - gap(X, y - h * e, j, sign)) / (2 * h) for e in np.eye(len(y))]
+        steepest = np.linalg.norm(down, axis=0) @ lengths + np.linalg.norm(slope) * length
+        np.testing.assert_allclose(number, steepest / gap(X, y, j, sign), rtol=2e-4)
+
+
 def test_lasso_at_lambda():
     X, y = np.eye(2), np.array([3.0, 1.0])
     path = sl.lasso_path(X, y)

@@ -1,4 +1,4 @@
-"""The same problem in other data: exact transformations of a design, and how to read answers back."""
+"""Exact transformations of a design, which leave the problem the same, and the way to read answers back."""
 
 from dataclasses import dataclass
 
