@@ -207,12 +207,13 @@ def first_pick(X, y):
 @claim("ours-condition-impossible", SOURCE, "proof, exact", HOLDS, cases=200, ci_cases=40)
 @mutants("rounded", "first_pick", "sl.condition")
 def test_rounded_data_cannot_decide_on_a_pick(check):
-    """Two designs can have the same entries after rounding to p digits, and different picks of OMP.
+    """For every number p of binary digits there are two designs with the same entries after rounding to p
+    digits, and with different picks of OMP. So no function of the rounded data returns the pick of every
+    design. The condition numbers of both are at least 2^(p + 1).
 
-    There are such designs for every number p of binary digits. So no function of the rounded data returns
-    the pick of every design. The condition numbers of both are at least 2^(p + 1). Hypotheses: the
-    designs (1, 1 + δ) and (1, 1 − δ) with one row, y = 1, and δ = 2^(−p−2) Tolerance: the condition
-    numbers are computed for p ≤ 40 only, where the designs are exact in float64.
+    Hypotheses: the designs (1, 1 + δ) and (1, 1 − δ) with one row, y = 1, and δ = 2^(−p−2)
+
+    Tolerance: the condition numbers are computed for p ≤ 40 only, where the designs are exact in float64.
     """
 
     def undecided(p):
