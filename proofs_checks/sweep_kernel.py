@@ -25,7 +25,7 @@ import numpy as np
 from sparselin._kernels import inner, kernel
 from sparselin._kernels.descent import combine
 from sparselin._kernels.linear_algebra import extend_inverse, project
-from sparselin._kernels.many import select
+from sparselin._kernels.many import levels_for, select
 from sparselin._kernels.primitives import dot, is_among, subtract
 from sparselin._kernels.screen import Levels
 
@@ -50,9 +50,11 @@ def sweep(X, Y, k, verdict):
         dependent=_ROUNDING,
         floor=0.0,
     )
-    ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k, np.intp)
+    ones, picks, steps = np.ones(X.shape[2]), np.empty(k, np.intp), np.empty((k, 4))
     for b in range(len(X)):
-        count = select(X[b], Y[b].copy(), ones, ones, none, levels, None, picks)
+        r = Y[b].copy()
+        level = levels_for(levels, r)
+        count, _ = select(X[b], True, ones, ones, r, picks[:0], level, None, picks, steps)
         verdict[b] = check(X[b], Y[b], picks, 1.0) if count == k else UNDECIDED
 
 

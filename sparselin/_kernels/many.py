@@ -1,4 +1,4 @@
-"""OMP and OLS on many small designs, each in one call of a kernel."""
+"""OMP and OLS on small designs, one or many in one call of a kernel."""
 
 import math
 
@@ -11,40 +11,34 @@ from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, S
 
 
 @inner()
-def select(A, r, scale, norms, forced, levels, by_length, picks):
-    """Fill `picks` (k,) with features of OMP, or of OLS, while they are certain; return their number.
+def select(X, by_rows, scale, norms, r, forced, levels, by_length, picks, steps):
+    """Fill `picks` (k,) with the features of OMP, or of OLS, while they are certain.
 
-    A, scale : (n, d) in C order, and (d,); the columns of the design are scale_j·A_j. norms : their lengths.
+    X, by_rows, scale, norms : see `ScreenedDesign`.
     r : (n,) the response, which is replaced by the residual.
     forced : columns that are added first.
-    levels : see `Levels`; its y_norm is replaced by ‖r‖, and picks end only at k.
     by_length : None for OMP, True for OLS.
+    steps : (k, 4), see `extend`.
+
+    Returns the number of features, and R (k, k) of the factorisation of their columns.
     """
-    (n, d), k = A.shape, picks.size
+    d, k = norms.size, picks.size
     screen = ScreenedDesign(
-        X=A,
-        copy=np.empty((n, d), np.int16),
-        by_rows=True,
+        X=X,
+        copy=np.empty((r.size, d), np.int16),
+        by_rows=by_rows,
         scale=scale,
         unit=np.empty(d),
         norms=norms,
         error=np.empty(d),
     )
     chosen = SelectedColumns(
-        Qt=np.empty((k, n)),
+        Qt=np.empty((k, r.size)),
         R=np.zeros((k, k)),
         norms=np.empty(k),
         inverse=np.empty(k),
         r=r,
         out=np.zeros(d, np.bool_),
-    )
-    levels = Levels(
-        correlation=levels.correlation,
-        unit=levels.unit,
-        of_squares=levels.of_squares,
-        y_norm=math.sqrt(dot(r, r)),
-        dependent=levels.dependent,
-        floor=-1.0,
     )
     bounds = None
     if by_length is not None:
@@ -53,10 +47,44 @@ def select(A, r, scale, norms, forced, levels, by_length, picks):
             chosen.out[j] = norms[j] == 0
     for t in range(forced.size + 1):
         picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
-        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], np.empty((stop - t, 4)))
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], steps[t:stop])
         if count == 0:
             break
-    return t + count
+    return t + count, chosen.R
+
+
+@inner()
+def levels_for(levels, r):
+    """Return the levels with ‖r‖ as their y_norm, and without a norm at which picks end."""
+    return Levels(
+        correlation=levels.correlation,
+        unit=levels.unit,
+        of_squares=levels.of_squares,
+        y_norm=math.sqrt(dot(r, r)),
+        dependent=levels.dependent,
+        floor=-1.0,
+    )
+
+
+@kernel()
+def run(X, by_rows, scale, norms, y, levels, by_length, picks, R, numbers):
+    """Make picks on a small problem, each as long as it is certain; return their number s.
+
+    X, by_rows, scale, norms, levels, by_length : see `select`. y : (n,) the response.
+    picks : (k,), filled with the picks.
+    R : (k, k) zeros, replaced by R of the factorisation X_S = QR of the picks S.
+    numbers : (4, k + 1). For each pick, row 0 has λ* as computed from R, row 1 the margin, and row 2 ⟨q, r⟩
+        for its column q of Q. Row 3 has ‖r‖ before the first pick and after each.
+    """
+    steps = np.empty((picks.size, 4))
+    s, found = select(X, by_rows, scale, norms, y.copy(), picks[:0], levels, by_length, picks, steps)
+    R[:s, :s] = found[:s, :s]
+    numbers[3, 0] = levels.y_norm
+    for i in range(s):
+        numbers[0, i] = abs(R[i, i] * steps[i, 2])  # as in `LeastSquares.lam_star`
+        numbers[1, i], numbers[2, i] = steps[i, 1], steps[i, 2]
+        numbers[3, i + 1] = steps[i, 3]
+    return s
 
 
 @kernel()
@@ -67,14 +95,15 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
 
     X : (n, d) in C order, without entries whose squares underflow or overflow.
     rows : (b, m). scales : (b, d) the factors of the columns, for each set of rows.
-    forced, levels, by_length : see `select`.
+    forced, by_length : see `select`.
+    levels : see `Levels`. Its y_norm and its floor are not used.
     """
     b, m = rows.shape
-    d = X.shape[1]
+    d, k = X.shape[1], supports.shape[1]
     A = np.empty((m, d))
     r = np.empty(m)
     ones = np.ones(m)
-    picks = np.empty(supports.shape[1], np.intp)
+    picks, steps = np.empty(k, np.intp), np.empty((k, 4))
     squares = np.empty(d)
     products = np.empty(d)
     zeros = np.zeros(d)
@@ -84,5 +113,7 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
             r[i] = y[rows[s, i]]
         moments_by_rows(A, ones, ones, zeros, squares, products, 0, d)
         norms = np.sqrt(squares) * scales[s]
-        if select(A, r, scales[s], norms, forced, levels, by_length, picks) == supports.shape[1]:
+        level = levels_for(levels, r)
+        count, _ = select(A, True, scales[s], norms, r, forced, level, by_length, picks, steps)
+        if count == k:
             copy(picks, supports[s])

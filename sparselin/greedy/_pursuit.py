@@ -14,13 +14,13 @@ from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Undecided
 from sparselin.greedy._selection import ColumnFit, Selection
-from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Screened
+from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Run, Screened
 from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import walk
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
-from sparselin.results import SelectionPath, Status
+from sparselin.results import IndexArray, SelectionPath, Status
 from sparselin.validation import Columns
 
 FitConstructor = Callable[[Problem, int], ColumnFit]
@@ -32,7 +32,15 @@ class Pursuit:
     The rule says which score decides a pick; the scheme is a fast way to find picks.
     """
 
-    def __init__(self, selection: Selection, method: GreedyMethod, k: int, floor: float, count: int) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        method: GreedyMethod,
+        k: int,
+        floor: float,
+        count: int,
+        first: Run | None = None,
+    ) -> None:
         self.selection = selection
         self.trail = selection.trail
         self._method = method
@@ -49,14 +57,14 @@ class Pursuit:
         if method.by_rule:
             self._scheme = ByRule(selection)
         elif self._small and screened:
-            self._scheme = self._screen()
+            self._scheme = self._screen(first)
         else:
             self._scheme = Blocks(selection, method, k, count)
 
     def _worth_screening(self) -> bool:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
-    def _screen(self) -> Screened:
+    def _screen(self, first: Run | None = None) -> Screened:
         with_active = self._method.with_active
         by_length = self._method.lengths is not None
         return Screened(
@@ -66,6 +74,7 @@ class Pursuit:
             with_active=with_active,
             at_once=self._small,
             by_length=by_length,
+            first=first,
         )
 
     def path(self, status: Status) -> SelectionPath:
@@ -103,21 +112,20 @@ class Pursuit:
 def begin(
     problem: Problem,
     k: int,
-    forced: Columns,
+    forced: IndexArray,
     fit: FitConstructor = LeastSquares,
     *,
     by_length: bool = False,
 ) -> tuple[Selection, int]:
-    """Check k and the forced features, and add these features to a new selection; return it and k.
+    """Add the forced features to a new selection; return it and k.
 
     With an intercept, the column of ones is selected first and counts in the returned k.
     """
-    k, first = problem.budget(k, forced)
     k += problem.d - problem.n_features
     selection = Selection(fit(problem, k), by_length=by_length)
     if problem.d > problem.n_features:
-        selection.force(problem.with_ones(first[:0]))
-    selection.force(first)
+        selection.force(problem.with_ones(forced[:0]))
+    selection.force(forced)
     return selection, k
 
 
@@ -145,8 +153,17 @@ def pursue(
     ----------
     fit : the class of the fit on the selected columns.
     """
-    selection, k = begin(problem, k, forced, fit, by_length=method.lengths is not None)
-    floor = floor_of(problem, selection.total_norm, tol, residual)
+    k, first = problem.budget(k, forced)
     method = method._replace(by_rule=method.by_rule or not is_dense(problem))
+    by_length = method.lengths is not None
+    run = None
+    small = problem.n * problem.d <= SMALL
+    if small and not (method.by_rule or method.audit or callback or len(first)):
+        floor = floor_of(problem, problem.y_norm, tol, residual)
+        run = Run.begin(problem, k, floor, by_length)
+        if run is not None and (status := run.status(k, floor)) is not None:
+            return run.path(problem, status, with_active=method.with_active, by_length=by_length)
+    selection, k = begin(problem, k, first, fit, by_length=by_length)
+    floor = floor_of(problem, selection.total_norm, tol, residual)
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:
-        return walk(Pursuit(selection, method, k, floor, count), k, floor, callback)
+        return walk(Pursuit(selection, method, k, floor, count, run), k, floor, callback)

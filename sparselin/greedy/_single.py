@@ -14,20 +14,24 @@ are compared in float64. If this comparison does not decide the pick, for exampl
 method decides.
 """
 
+from __future__ import annotations
+
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 from sparselin._kernels import screen as kernels
-from sparselin._kernels.many import select_rows
+from sparselin._kernels import many
+from sparselin._kernels.linear_algebra import solve_prefixes
 from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows, is_dense
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
 # The fewest picks for which the copy saves more time than it costs, in problems of more than SMALL entries.
@@ -83,11 +87,20 @@ class Screened(ByRule):
 
     Most of its picks are certain, so the rule of the method seldom decides. If `at_once` is set, one call of
     a kernel makes picks while they are certain; otherwise each product with the copy is divided among
-    threads. With `by_length`, which needs `at_once`, the picks are those of OLS.
+    threads. With `by_length`, which needs `at_once`, the picks are those of OLS. Picks of a `first` run are
+    not searched again.
     """
 
     def __init__(
-        self, selection: Selection, k: int, count: int, *, with_active: bool, at_once: bool, by_length: bool
+        self,
+        selection: Selection,
+        k: int,
+        count: int,
+        *,
+        with_active: bool,
+        at_once: bool,
+        by_length: bool,
+        first: Run | None,
     ) -> None:
         super().__init__(selection)
         problem, qr = selection.problem, selection.qr
@@ -95,6 +108,7 @@ class Screened(ByRule):
         self._count = count
         self._with_active = with_active
         self._at_once = at_once
+        self._first = first
         self._seen = -1  # see the kernel `extend`
         qr.reserve(min(k, problem.n))
         self._screen = Screen(problem, count)
@@ -121,6 +135,11 @@ class Screened(ByRule):
         picks = np.full(m, -1)
         steps = np.empty((m, 4))
         picks[0] = -1 if pick is None else pick.feature
+        if self._first is not None:
+            t = len(self._first.picks)
+            picks[:t] = self._first.picks
+            steps[:t, :2] = np.transpose([self._first.lam_star, self._first.margin])
+            self._first = None
         if at_once:
             s = self._grow(levels, picks, steps)
         while not at_once and s < m and (s == 0 or steps[s - 1, 3] > floor):
@@ -164,6 +183,86 @@ class Screened(ByRule):
         scores = self._screen.scores(r / length)
         found: tuple[int, float, float] = kernels.certain_pick(data, scores, self._chosen, t, levels)
         return found
+
+
+class Run(NamedTuple):
+    """The first picks on a small problem, each of which is certain, from one call of a kernel.
+
+    picks, lam_star, margin : (t,) the picks, their λ*, and their margins.
+    projections : (t,) ⟨q, r⟩ for the columns q of Q, where X_S = QR.
+    R : (k, k) the matrix R in its first t rows and columns.
+    norms : (t + 1,) ‖r‖ before the first pick and after each.
+    """
+
+    picks: IndexArray
+    lam_star: FloatArray
+    margin: FloatArray
+    projections: FloatArray
+    R: FloatArray
+    norms: FloatArray
+
+    @classmethod
+    def begin(cls, problem: Problem, k: int, floor: float, by_length: bool) -> Run | None:
+        """Make at most k picks, until ‖r‖ ≤ floor, on a small and dense problem.
+
+        Return None unless the problem is in float64 and has no intercept.
+        """
+        X, d = problem.X, problem.d
+        if d > problem.n_features or X.dtype != np.float64 or k > _RUN or problem.y_norm <= floor:
+            return None
+        by_rows = bool(X.flags.c_contiguous)
+        data = X if by_rows else X.T
+        scale = problem.design.scale
+        scale = np.ones(d) if scale is None else scale
+        levels = levels_of(problem, problem.length_unit, floor)
+        picks = np.empty(k, np.intp)
+        R = np.zeros((k, k))
+        numbers = np.empty((4, k + 1))
+        given = data, by_rows, scale, problem.column_norms, problem.y, levels, True if by_length else None
+        t = many.run(*given, picks, R, numbers)
+        return cls(
+            picks=picks[:t],
+            lam_star=numbers[0, :t],
+            margin=numbers[1, :t],
+            projections=numbers[2, :t],
+            R=R,
+            norms=numbers[3, : t + 1],
+        )
+
+    def status(self, k: int, floor: float) -> Status | None:
+        """Return the status of the path, or None if it does not end with these picks."""
+        if self.norms[-1] <= floor:
+            return Status.TOLERANCE
+        return Status.COMPLETED if len(self.picks) == k else None
+
+    def path(self, problem: Problem, status: Status, with_active: bool, by_length: bool) -> SelectionPath:
+        """Return the picks as a path, whose coefficients and ties are computed when they are read."""
+        t = len(self.picks)
+        scale = problem.design.scale
+
+        def coef_path() -> FloatArray:
+            path = np.zeros((t, t))
+            solve_prefixes(self.R, self.projections, np.arange(t), path)
+            return path if scale is None else path * scale[self.picks]
+
+        def alone() -> tuple[tuple[int], ...]:
+            return tuple((j,) for j in self.picks.tolist())
+
+        return SelectionPath._deferring(
+            {
+                "coef_path": coef_path,
+                "intercept_path": lambda: np.zeros(t + 1),
+                "ties": alone,
+                "active_sets": alone if with_active else lambda: ((),) * t,
+            },
+            support=self.picks,
+            lam_star=self.lam_star,
+            margin=self.margin,
+            weights=(),
+            residual_norm=self.norms,
+            status=status,
+            fit=problem.design.fit(by_length=by_length),
+        )
 
 
 class Screen:
@@ -253,6 +352,6 @@ def certain_supports(
     rule = first, levels_of(part, part.length_unit, 0.0), True if by_length else None
     with workers(2.0 * A.size * supports.size) as count:
         spread_chunks(
-            lambda i, j: select_rows(A, problem.y, sets[i:j], scales[i:j], *rule, supports[i:j]), b, 4, count
+            lambda i, j: many.select_rows(A, problem.y, sets[i:j], scales[i:j], *rule, supports[i:j]), b, 4, count
         )
     return supports[:, p:]

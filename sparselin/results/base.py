@@ -6,8 +6,8 @@ import abc
 import dataclasses
 import enum
 import operator
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,6 +110,20 @@ class Result(abc.ABC):
     results are not hashable. They can be copied and pickled.
     """
 
+    @classmethod
+    def _deferring(cls, later: dict[str, Callable[[], Any]], **fields: Any) -> Self:
+        """Make a result of its fields, except those in `later`, each of which is computed when it is read.
+
+        later : the name of a field ↦ the function that computes it.
+        fields : the other fields; none is a tuple of arrays.
+        """
+        for value in fields.values():
+            if value.__class__ is np.ndarray:
+                value.flags.writeable = False
+        made = cls.__new__(cls)
+        vars(made).update(fields, _later=later)
+        return made
+
     @abc.abstractmethod
     def _headline(self) -> str:
         """Return one line about the result: its size, its main numbers and its status."""
@@ -147,7 +161,14 @@ class Result(abc.ABC):
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError, which says what to call if other packages have an attribute `name`."""
+            """Compute a field of `_deferring`; raise AttributeError for a name that is no attribute.
+
+            The error says what to call if other packages have an attribute `name`.
+            """
+            if name in (later := vars(self).get("_later", {})):
+                value = later[name]()
+                _lock_arrays([value])
+                return vars(self).setdefault(name, value)
             known = _CALLS | _FITTED if hasattr(type(self), "predict") else _CALLS
             own = name.rstrip("_")
             if name not in known and (
@@ -173,6 +194,12 @@ class Result(abc.ABC):
             return NotImplemented
         names = (field.name for field in dataclasses.fields(self) if field.compare)  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all fields, for a copy or a pickle."""
+        for name in vars(self).get("_later", ()):
+            getattr(self, name)
+        return {name: value for name, value in vars(self).items() if name != "_later"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -343,8 +370,13 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _read_only(result: Any) -> None:
-    """Make the arrays in the fields read-only: arrays, tuples of arrays, and tuples of (…, array)."""
-    for value in vars(result).values():
+    """Make the arrays in the fields read-only."""
+    _lock_arrays(vars(result).values())
+
+
+def _lock_arrays(values: Iterable[Any]) -> None:
+    """Make arrays read-only: arrays among the values, and arrays in tuples and in tuples of (…, array)."""
+    for value in values:
         for part in value if type(value) is tuple else (value,):
             last = part[-1] if part.__class__ is tuple and part else part
             if last.__class__ is np.ndarray:
