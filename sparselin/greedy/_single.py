@@ -100,7 +100,7 @@ class Screened(ByRule):
         with_active: bool,
         at_once: bool,
         by_length: bool,
-        first: Run | None,
+        first: Run | None = None,
     ) -> None:
         super().__init__(selection)
         problem, qr = selection.problem, selection.qr

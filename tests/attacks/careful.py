@@ -11,7 +11,7 @@ import contextlib
 from unittest import mock
 
 from sparselin.greedy._pursuit import Pursuit
-from sparselin.greedy._single import ByRule
+from sparselin.greedy._single import ByRule, Run
 from sparselin.lasso import _working_set
 
 from . import paths
@@ -23,7 +23,8 @@ from .run import UNDECIDED, call, claim
 def without_compiled_calls():
     """Let the rule of the method make each pick of OMP and OLS, and no compiled call follow a path."""
     with (
-        mock.patch.object(Pursuit, "_screen", lambda self: ByRule(self.selection)),
+        mock.patch.object(Run, "begin", return_value=None),
+        mock.patch.object(Pursuit, "_screen", lambda self, first=None: ByRule(self.selection)),
         mock.patch.object(Pursuit, "_worth_screening", return_value=False),
         mock.patch.object(_working_set, "small_path", return_value=None),
     ):

@@ -1,13 +1,18 @@
 """The compiled calls for small problems answer most designs, and find what the careful way finds."""
 
+import copy
+import dataclasses
+import functools
+import itertools
+import pickle
 from unittest import mock
 
 import numpy as np
+import pytest
 from attacks.careful import without_compiled_calls
 
 import sparselin as sl
-from sparselin.greedy._outcomes import AddedPicks
-from sparselin.greedy._single import Screened
+from sparselin.greedy._single import Run
 from sparselin.lasso import _working_set
 
 
@@ -21,15 +26,13 @@ def designs():
 def test_compiled_picks_are_those_of_the_rule():
     for function in (sl.omp, sl.ols):
         made = []
-        extend = Screened.extend
 
-        def counting(self, *arguments, made=made, extend=extend):
-            added = extend(self, *arguments)
-            made.append(len(added.picks) if isinstance(added, AddedPicks) else 0)
-            return added
+        def counting(*arguments, made=made, begin=Run.begin):
+            made.append(begin(*arguments))
+            return made[-1]
 
         for seed, X, y in designs():
-            with mock.patch.object(Screened, "extend", counting):
+            with mock.patch.object(Run, "begin", counting):
                 quick = function(X, y, 6)
             with without_compiled_calls():
                 careful = function(X, y, 6)
@@ -37,7 +40,52 @@ def test_compiled_picks_are_those_of_the_rule():
             assert quick.ties == careful.ties, seed
             np.testing.assert_allclose(quick.lam_star, careful.lam_star, rtol=1e-12, err_msg=str(seed))
             np.testing.assert_allclose(quick.margin, careful.margin, rtol=1e-9, err_msg=str(seed))
-        assert sum(made) == 30 * 6, f"{function.__name__}: {sum(made)} picks of 180 were compiled"
+        count = sum(len(run.picks) for run in made)
+        assert count == 30 * 6, f"{function.__name__}: {count} picks of 180 were compiled"
+
+
+def tied_designs():
+    """Designs with no tie, or with a copy of the feature that enters first or later, or of low rank."""
+    for seed in range(40):
+        rng = np.random.default_rng([20261129, seed])
+        X, y = rng.standard_normal((20, 12)), rng.standard_normal(20)
+        if seed % 4 in (1, 2):
+            X[:, 11] = X[:, sl.omp(X, y, 5).support[0 if seed % 4 == 1 else 3]]
+        elif seed % 4 == 3:
+            X = rng.integers(-2, 3, (20, 5)) @ rng.integers(-1, 2, (5, 12)).astype(float)
+        yield seed, np.asarray(X, order="CF"[seed // 4 % 2]), y
+
+
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, functools.partial(sl.sequential_lasso, method="omp")])
+@pytest.mark.parametrize("options", [{}, {"standardize": True}], ids=str)
+def test_a_path_from_one_call_has_the_bits_of_the_path_of_a_selection(method, options):
+    """Also where the call leaves a pick undecided, and the selection goes on from its picks."""
+    lengths = set()
+
+    def counting(*arguments, begin=Run.begin):
+        run = begin(*arguments)
+        lengths.add(len(run.picks))
+        return run
+
+    for seed, X, y in tied_designs():
+        problem = sl.Problem(X, y, **options)
+        with mock.patch.object(Run, "begin", counting):
+            quick = method(problem, 8)
+        with mock.patch.object(Run, "begin", return_value=None):
+            assert quick == method(problem, 8), seed
+    assert {0, 3, 8} <= lengths
+
+
+def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_copies():
+    for _, X, y in itertools.islice(designs(), 3):
+        path = sl.omp(X, y, 6)
+        for other in (copy.copy(path), pickle.loads(pickle.dumps(path)), dataclasses.replace(path)):
+            assert other == path
+            assert {*vars(other)} == {field.name for field in dataclasses.fields(path)}
+        assert not path.coef_path.flags.writeable
+        assert path.coef_path is path.coef_path
+        with pytest.raises(AttributeError, match="coef_paths"):
+            path.coef_paths  # noqa: B018
 
 
 def test_compiled_knots_are_those_of_the_homotopy():
