@@ -50,11 +50,10 @@ def sweep(X, Y, k, verdict):
         dependent=_ROUNDING,
         floor=0.0,
     )
-    ones, picks, steps = np.ones(X.shape[2]), np.empty(k, np.intp), np.empty((k, 4))
+    ones, none, picks = np.ones(X.shape[2]), np.empty(0, np.intp), np.empty(k, np.intp)
     for b in range(len(X)):
         r = Y[b].copy()
-        level = levels_for(levels, r)
-        count, _ = select(X[b], True, ones, ones, r, picks[:0], level, None, picks, steps)
+        count = select(X[b], ones, ones, r, none, levels_for(levels, r), None, picks)
         verdict[b] = check(X[b], Y[b], picks, 1.0) if count == k else UNDECIDED
 
 

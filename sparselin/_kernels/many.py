@@ -11,27 +11,31 @@ from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, S
 
 
 @inner()
-def select(X, by_rows, scale, norms, r, forced, levels, by_length, picks, steps):
-    """Fill `picks` (k,) with the features of OMP, or of OLS, while they are certain.
-
-    X, by_rows, scale, norms : see `ScreenedDesign`.
-    r : (n,) the response, which is replaced by the residual.
-    forced : columns that are added first.
-    by_length : None for OMP, True for OLS.
-    steps : (k, 4), see `extend`.
-
-    Returns the number of features, and R (k, k) of the factorisation of their columns.
-    """
-    d, k = norms.size, picks.size
-    screen = ScreenedDesign(
+def screened(X, by_rows, scale, norms):
+    """Return a design whose 16-bit copy is yet to be made; see `ScreenedDesign` for the arguments."""
+    n, d = X.shape if by_rows else X.shape[::-1]
+    return ScreenedDesign(
         X=X,
-        copy=np.empty((r.size, d), np.int16),
+        copy=np.empty((n, d), np.int16),
         by_rows=by_rows,
         scale=scale,
         unit=np.empty(d),
         norms=norms,
         error=np.empty(d),
     )
+
+
+@inner()
+def select(X, scale, norms, r, forced, levels, by_length, picks):
+    """Fill `picks` (k,) with the features of OMP, or of OLS, while they are certain; return their number.
+
+    X, scale, norms : see `ScreenedDesign`; X is (n, d) in C order.
+    r : (n,) the response, which is replaced by the residual.
+    forced : columns that are added first.
+    by_length : None for OMP, True for OLS.
+    """
+    d, k = norms.size, picks.size
+    screen = screened(X, True, scale, norms)
     chosen = SelectedColumns(
         Qt=np.empty((k, r.size)),
         R=np.zeros((k, k)),
@@ -40,17 +44,21 @@ def select(X, by_rows, scale, norms, r, forced, levels, by_length, picks, steps)
         r=r,
         out=np.zeros(d, np.bool_),
     )
-    bounds = None
-    if by_length is not None:
-        bounds = SquareBounds(norms * norms, norms * norms)
-        for j in range(d):
-            chosen.out[j] = norms[j] == 0
+    bounds = None if by_length is None else length_bounds(norms, chosen.out)
     for t in range(forced.size + 1):
         picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
-        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], steps[t:stop])
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], np.empty((stop - t, 4)))
         if count == 0:
             break
-    return t + count, chosen.R
+    return t + count
+
+
+@inner()
+def length_bounds(norms, out):
+    """Return bounds on ‖X_j‖², exact ones, and bar columns of zeros; for OLS."""
+    for j in range(norms.size):
+        out[j] = out[j] or norms[j] == 0
+    return SquareBounds(norms * norms, norms * norms)
 
 
 @inner()
@@ -67,21 +75,21 @@ def levels_for(levels, r):
 
 
 @kernel()
-def run(X, by_rows, scale, norms, y, levels, by_length, picks, R, numbers):
+def run(X, by_rows, scale, norms, chosen, t, levels, by_length, picks, numbers):
     """Make picks on a small problem, each as long as it is certain; return their number s.
 
-    X, by_rows, scale, norms, levels, by_length : see `select`. y : (n,) the response.
+    X, by_rows, scale, norms : see `ScreenedDesign`. chosen : see `SelectedColumns`; t columns are selected.
+    by_length : None for OMP, True for OLS.
     picks : (k,), filled with the picks.
-    R : (k, k) zeros, replaced by R of the factorisation X_S = QR of the picks S.
     numbers : (4, k + 1). For each pick, row 0 has λ* as computed from R, row 1 the margin, and row 2 ⟨q, r⟩
-        for its column q of Q. Row 3 has ‖r‖ before the first pick and after each.
+        for its column q of Q. Row 3 has ‖r‖ after each pick, from its second entry on.
     """
     steps = np.empty((picks.size, 4))
-    s, found = select(X, by_rows, scale, norms, y.copy(), picks[:0], levels, by_length, picks, steps)
-    R[:s, :s] = found[:s, :s]
-    numbers[3, 0] = levels.y_norm
+    bounds = None if by_length is None else length_bounds(norms, chosen.out)
+    picks[:] = -1
+    s, _ = extend(screened(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, picks, steps)
     for i in range(s):
-        numbers[0, i] = abs(R[i, i] * steps[i, 2])  # as in `LeastSquares.lam_star`
+        numbers[0, i] = abs(chosen.R[t + i, t + i] * steps[i, 2])  # as in `LeastSquares.lam_star`
         numbers[1, i], numbers[2, i] = steps[i, 1], steps[i, 2]
         numbers[3, i + 1] = steps[i, 3]
     return s
@@ -103,7 +111,7 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
     A = np.empty((m, d))
     r = np.empty(m)
     ones = np.ones(m)
-    picks, steps = np.empty(k, np.intp), np.empty((k, 4))
+    picks = np.empty(k, np.intp)
     squares = np.empty(d)
     products = np.empty(d)
     zeros = np.zeros(d)
@@ -114,6 +122,5 @@ def select_rows(X, y, rows, scales, forced, levels, by_length, supports):
         moments_by_rows(A, ones, ones, zeros, squares, products, 0, d)
         norms = np.sqrt(squares) * scales[s]
         level = levels_for(levels, r)
-        count, _ = select(A, True, scales[s], norms, r, forced, level, by_length, picks, steps)
-        if count == k:
+        if select(A, scales[s], norms, r, forced, level, by_length, picks) == k:
             copy(picks, supports[s])

@@ -5,6 +5,7 @@ errors, no other column can have the largest score.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,8 +14,9 @@ from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Undecided
+from sparselin.greedy._runs import SMALL, Run
 from sparselin.greedy._selection import ColumnFit, Selection
-from sparselin.greedy._single import FEWEST, LONGEST, SMALL, ByRule, Run, Screened
+from sparselin.greedy._single import FEWEST, LONGEST, ByRule, Screened
 from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._walk import walk
 from sparselin.linalg.gathered import is_dense
@@ -116,17 +118,17 @@ def begin(
     fit: FitConstructor = LeastSquares,
     *,
     by_length: bool = False,
-) -> tuple[Selection, int]:
-    """Add the forced features to a new selection; return it and k.
+) -> Selection:
+    """Return a new selection of the column of ones, if there is an intercept, and the forced features.
 
-    With an intercept, the column of ones is selected first and counts in the returned k.
+    k : the number of features to select, for the size of arrays.
     """
-    k += problem.d - problem.n_features
-    selection = Selection(fit(problem, k), by_length=by_length)
-    if problem.d > problem.n_features:
+    ones = problem.d - problem.n_features
+    selection = Selection(fit(problem, k + ones), by_length=by_length)
+    if ones:
         selection.force(problem.with_ones(forced[:0]))
     selection.force(forced)
-    return selection, k
+    return selection
 
 
 def pursue(
@@ -156,14 +158,17 @@ def pursue(
     k, first = problem.budget(k, forced)
     method = method._replace(by_rule=method.by_rule or not is_dense(problem))
     by_length = method.lengths is not None
-    run = None
     small = problem.n * problem.d <= SMALL
-    if small and not (method.by_rule or method.audit or callback or len(first)):
-        floor = floor_of(problem, problem.y_norm, tol, residual)
-        run = Run.begin(problem, k, floor, by_length)
-        if run is not None and (status := run.status(k, floor)) is not None:
-            return run.path(problem, status, with_active=method.with_active, by_length=by_length)
-    selection, k = begin(problem, k, first, fit, by_length=by_length)
-    floor = floor_of(problem, selection.total_norm, tol, residual)
+    at_once = small and not (method.by_rule or method.audit or len(first)) and callback is None
+    begun = functools.partial(begin, problem, k, first, fit, by_length=by_length)
+    ones = problem.d - problem.n_features
+    selection = begun() if ones or not at_once else None
+    total_norm = problem.y_norm if selection is None else selection.total_norm
+    floor = floor_of(problem, total_norm, tol, residual)
+    run = Run.begin(problem, k, floor, by_length, selection) if at_once else None
+    if run is not None and (status := run.status(k, floor)) is not None:
+        return run.path(problem, status, with_active=method.with_active, by_length=by_length)
+    selection = begun() if selection is None else selection
+    k += ones
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         return walk(Pursuit(selection, method, k, floor, count, run), k, floor, callback)

@@ -18,31 +18,26 @@ from __future__ import annotations
 
 import math
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 from sparselin._kernels import screen as kernels
-from sparselin._kernels import many
-from sparselin._kernels.linear_algebra import solve_prefixes
 from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
+from sparselin.greedy._runs import MOST_PICKS, Run, levels_of, plain_columns
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
-from sparselin.linalg.gathered import correlate_rows, is_dense
-from sparselin.parallel.threads import spread, spread_chunks, workers
+from sparselin.linalg.gathered import correlate_rows
+from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.results import FloatArray, IndexArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
 # The fewest picks for which the copy saves more time than it costs, in problems of more than SMALL entries.
 FEWEST = 5
-SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.
 LONGEST = 2**24
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
-_RUN = 64  # the most picks made in one call
-_LEAST = 1e-100  # the square of a larger number does not underflow
 
 
 class ByRule:
@@ -130,7 +125,7 @@ class Screened(ByRule):
     def extend(self, pick: Pick | None, floor: float, limit: int) -> Outcome:
         selection, chosen, at_once = self.selection, self._chosen, self._at_once
         levels = levels_of(selection.problem, selection.qr.unit, floor)
-        m = min(limit, self._k - len(selection.trail.picks), _RUN)
+        m = min(limit, self._k - len(selection.trail.picks), MOST_PICKS)
         s = 0
         picks = np.full(m, -1)
         steps = np.empty((m, 4))
@@ -185,101 +180,17 @@ class Screened(ByRule):
         return found
 
 
-class Run(NamedTuple):
-    """The first picks on a small problem, each of which is certain, from one call of a kernel.
-
-    picks, lam_star, margin : (t,) the picks, their λ*, and their margins.
-    projections : (t,) ⟨q, r⟩ for the columns q of Q, where X_S = QR.
-    R : (k, k) the matrix R in its first t rows and columns.
-    norms : (t + 1,) ‖r‖ before the first pick and after each.
-    """
-
-    picks: IndexArray
-    lam_star: FloatArray
-    margin: FloatArray
-    projections: FloatArray
-    R: FloatArray
-    norms: FloatArray
-
-    @classmethod
-    def begin(cls, problem: Problem, k: int, floor: float, by_length: bool) -> Run | None:
-        """Make at most k picks, until ‖r‖ ≤ floor, on a small and dense problem.
-
-        Return None unless the problem is in float64 and has no intercept.
-        """
-        X, d = problem.X, problem.d
-        if d > problem.n_features or X.dtype != np.float64 or k > _RUN or problem.y_norm <= floor:
-            return None
-        by_rows = bool(X.flags.c_contiguous)
-        data = X if by_rows else X.T
-        scale = problem.design.scale
-        scale = np.ones(d) if scale is None else scale
-        levels = levels_of(problem, problem.length_unit, floor)
-        picks = np.empty(k, np.intp)
-        R = np.zeros((k, k))
-        numbers = np.empty((4, k + 1))
-        given = data, by_rows, scale, problem.column_norms, problem.y, levels, True if by_length else None
-        t = many.run(*given, picks, R, numbers)
-        return cls(
-            picks=picks[:t],
-            lam_star=numbers[0, :t],
-            margin=numbers[1, :t],
-            projections=numbers[2, :t],
-            R=R,
-            norms=numbers[3, : t + 1],
-        )
-
-    def status(self, k: int, floor: float) -> Status | None:
-        """Return the status of the path, or None if it does not end with these picks."""
-        if self.norms[-1] <= floor:
-            return Status.TOLERANCE
-        return Status.COMPLETED if len(self.picks) == k else None
-
-    def path(self, problem: Problem, status: Status, with_active: bool, by_length: bool) -> SelectionPath:
-        """Return the picks as a path, whose coefficients and ties are computed when they are read."""
-        t = len(self.picks)
-        scale = problem.design.scale
-
-        def coef_path() -> FloatArray:
-            path = np.zeros((t, t))
-            solve_prefixes(self.R, self.projections, np.arange(t), path)
-            return path if scale is None else path * scale[self.picks]
-
-        def alone() -> tuple[tuple[int], ...]:
-            return tuple((j,) for j in self.picks.tolist())
-
-        return SelectionPath._deferring(
-            {
-                "coef_path": coef_path,
-                "intercept_path": lambda: np.zeros(t + 1),
-                "ties": alone,
-                "active_sets": alone if with_active else lambda: ((),) * t,
-            },
-            support=self.picks,
-            lam_star=self.lam_star,
-            margin=self.margin,
-            weights=(),
-            residual_norm=self.norms,
-            status=status,
-            fit=problem.design.fit(by_length=by_length),
-        )
-
-
 class Screen:
     """A copy of X in 16-bit integers, without the column of ones."""
 
     def __init__(self, problem: Problem, count: int) -> None:
-        X, n, d = problem.X, problem.n, problem.n_features
-        scale = problem.design.scale
-        by_rows = bool(X.flags.c_contiguous)
-        data = X if by_rows else X.T
+        X, by_rows, scale, norms = plain_columns(problem)
+        n, d = problem.n, problem.n_features
         copy = np.empty((n, d), np.int16)
         unit = np.empty(d)
         error = np.empty(d)
-        scale = np.ones(d) if scale is None else scale
-        norms = problem.column_norms[:d]
         self.data = kernels.ScreenedDesign(
-            X=data, copy=copy, by_rows=by_rows, scale=scale, unit=unit, norms=norms, error=error
+            X=X, copy=copy, by_rows=by_rows, scale=scale, unit=unit, norms=norms, error=error
         )
         self._count = count
         self._threads = 1
@@ -310,48 +221,3 @@ class Screen:
             self._late += 1
             self._threads = 1 if self._late > 1 else self._threads
         return z
-
-
-def levels_of(problem: Problem, dependent: float, floor: float) -> kernels.Levels:
-    """Return the bounds on rounding errors for the kernels, with the `unit` of a `ThinQR` as `dependent`."""
-    return kernels.Levels(
-        correlation=problem.rounding(0.0),
-        unit=problem.unit,
-        of_squares=problem.errors.of_squares,
-        y_norm=problem.y_norm,
-        dependent=dependent,
-        floor=floor,
-    )
-
-
-def certain_supports(
-    problem: Problem, sets: IndexArray, k: int, forced: IndexArray, by_length: bool
-) -> IndexArray:
-    """Select k features, the forced ones included, by OMP on each set of rows, as long as they are certain.
-
-    One call of a kernel selects on all sets (b, m) in all threads, for a small dense problem in float64. With
-    `by_length` it selects by OLS. Row i of the result (b, k) is −1 unless all features on set i are certain.
-    """
-    p = problem.d - problem.n_features
-    b, m = sets.shape
-    X = problem.X
-    ones, scale = problem.design.ones, problem.design.scale
-    supports = np.full((b, p + k), -1)  # with an intercept, p = 1 and the column of ones comes first
-    small = m * problem.d <= SMALL and p + k <= m
-    if not small or problem.dtype != np.float64 or not is_dense(problem):
-        return supports[:, p:]
-    A = np.ascontiguousarray(X if ones is None else np.column_stack([X, ones]))
-    sizes = np.abs(np.append(A, problem.y))
-    if sizes[sizes > 0].min(initial=1.0) < _LEAST:
-        return supports[:, p:]
-    scales = np.ones((b, problem.d))
-    first = problem.with_ones(forced)
-    part = problem.of_rows(sets[0])
-    if scale is not None:
-        scales[:, : X.shape[1]] = [problem.of_rows(rows).design.scale for rows in sets]
-    rule = first, levels_of(part, part.length_unit, 0.0), True if by_length else None
-    with workers(2.0 * A.size * supports.size) as count:
-        spread_chunks(
-            lambda i, j: many.select_rows(A, problem.y, sets[i:j], scales[i:j], *rule, supports[i:j]), b, 4, count
-        )
-    return supports[:, p:]

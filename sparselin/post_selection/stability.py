@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._single import certain_supports
+from sparselin.greedy._runs import certain_supports
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import GroupBases, groups_of_problem, omp
 from sparselin.lasso.path import lasso_path

@@ -11,7 +11,8 @@ import contextlib
 from unittest import mock
 
 from sparselin.greedy._pursuit import Pursuit
-from sparselin.greedy._single import ByRule, Run
+from sparselin.greedy._runs import Run
+from sparselin.greedy._single import ByRule
 from sparselin.lasso import _working_set
 
 from . import paths

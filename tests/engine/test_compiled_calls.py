@@ -12,7 +12,7 @@ import pytest
 from attacks.careful import without_compiled_calls
 
 import sparselin as sl
-from sparselin.greedy._single import Run
+from sparselin.greedy._runs import Run
 from sparselin.lasso import _working_set
 
 
@@ -57,7 +57,11 @@ def tied_designs():
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, functools.partial(sl.sequential_lasso, method="omp")])
-@pytest.mark.parametrize("options", [{}, {"standardize": True}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"standardize": True}, {"intercept": True}, {"intercept": True, "standardize": True}],
+    ids=str,
+)
 def test_a_path_from_one_call_has_the_bits_of_the_path_of_a_selection(method, options):
     """Also where the call leaves a pick undecided, and the selection goes on from its picks."""
     lengths = set()

@@ -353,8 +353,8 @@ def test_the_bound_holds_and_is_not_loose(order, n):
 def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
     """ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² of OLS in longer floats, with columns forced before the copy exists."""
     X, y = design(kind, 0)
-    chosen, k = pursuit.begin(Problem(np.asarray(X, order=order), y), 25, np.array([3, 7]))
-    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=True)
+    chosen = pursuit.begin(Problem(np.asarray(X, order=order), y), 25, np.array([3, 7]))
+    scheme = Screened(chosen, 25, 1, with_active=False, at_once=True, by_length=True)
     added = scheme.extend(None, -1.0, 20)
     assert kind == "one-hot" or len(added.picks) == 20
     Q = chosen.qr.Qt[: scheme._seen].astype(np.longdouble)
@@ -448,8 +448,8 @@ def test_runner_up_among_many_that_are_close(count, apart, rng):
 def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
-    chosen, k = pursuit.begin(Problem(X, y), 20, NONE)
-    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
+    chosen = pursuit.begin(Problem(X, y), 20, NONE)
+    scheme = Screened(chosen, 20, 1, with_active=False, at_once=True, by_length=False)
     chosen.record(scheme.extend(Pick(feature=7), -1.0, 1))
     assert scheme.extend(Pick(feature=9), -1.0, 1) == Dependent(9)
     assert (chosen.trail.support, chosen.excluded) == ([7], [7, 9])
@@ -462,8 +462,8 @@ def test_a_basis_is_never_exceeded(n, d):
     X, y = design("gaussian", 0, n, d)
     path = sl.omp(X, y, min(d, n + 4))
     assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
-    chosen, k = pursuit.begin(Problem(X, y), min(20, d), NONE)
-    scheme = Screened(chosen, k, 1, with_active=False, at_once=True, by_length=False)
+    chosen = pursuit.begin(Problem(X, y), min(20, d), NONE)
+    scheme = Screened(chosen, min(20, d), 1, with_active=False, at_once=True, by_length=False)
     for j in range(n):
         followed = scheme.extend(Pick(feature=j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]

@@ -29,7 +29,7 @@ from refusals import interrupt
 import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import Kernel, clock, notice
-from sparselin.greedy._single import SMALL
+from sparselin.greedy._runs import SMALL
 from sparselin.parallel.processes import run_jobs, try_jobs
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
