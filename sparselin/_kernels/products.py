@@ -7,6 +7,8 @@ no stated order, and differ by their rounding errors from processor to processor
 The moments ‖X_j‖² and ⟨X_j, y⟩, also of centred columns, are computed in one pass over X.
 """
 
+import math
+
 import numpy as np
 
 from sparselin._kernels import inner, kernel
@@ -206,3 +208,23 @@ def _are_all(values, value):
         if x != value:
             return False
     return True
+
+
+@kernel()
+def measure(X, by_rows, y, norms, products):
+    """Compute ‖X_j‖ and ⟨y, X_j⟩, and return the least and the largest ‖X_j‖, and ‖y‖.
+
+    X : (n, d) if `by_rows`, otherwise transposed, (d, n). The largest ‖X_j‖ is inf if one is not finite.
+    """
+    ones = np.ones(y.size)
+    centres = np.zeros(norms.size)
+    if by_rows:
+        moments_by_rows(X, ones, y, centres, norms, products, 0, norms.size)
+    else:
+        moments_by_columns(X, ones, y, centres, norms, products, 0, norms.size)
+    least, most = np.inf, 0.0
+    for j in range(norms.size):
+        norms[j] = math.sqrt(norms[j])
+        least = min(least, norms[j])
+        most = max(most, norms[j]) if norms[j] < np.inf else np.inf
+    return least, most, math.sqrt(dot(y, y))

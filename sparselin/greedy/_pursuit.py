@@ -5,7 +5,6 @@ errors, no other column can have the largest score.
 """
 
 import contextlib
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -156,19 +155,23 @@ def pursue(
     fit : the class of the fit on the selected columns.
     """
     k, first = problem.budget(k, forced)
-    method = method._replace(by_rule=method.by_rule or not is_dense(problem))
-    by_length = method.lengths is not None
-    small = problem.n * problem.d <= SMALL
-    at_once = small and not (method.by_rule or method.audit or len(first)) and callback is None
-    begun = functools.partial(begin, problem, k, first, fit, by_length=by_length)
+    if not is_dense(problem):
+        method = method._replace(by_rule=True)
     ones = problem.d - problem.n_features
-    selection = begun() if ones or not at_once else None
+    whole = not (method.by_rule or method.audit or len(first)) and callback is None
+    selection = None
+    run = None
+    if ones or not whole:
+        selection = begin(problem, k, first, fit, by_length=method.lengths is not None)
     total_norm = problem.y_norm if selection is None else selection.total_norm
     floor = floor_of(problem, total_norm, tol, residual)
-    run = Run.begin(problem, k, floor, by_length, selection) if at_once else None
-    if run is not None and (status := run.status(k, floor)) is not None:
-        return run.path(problem, status, with_active=method.with_active, by_length=by_length)
-    selection = begun() if selection is None else selection
+    if whole and problem.n * problem.d <= SMALL:
+        run = Run.begin(problem, k, floor, method, selection)
+        status = None if run is None else run.status(k, floor)
+        if run is not None and status is not None:
+            return run.path(status)
+    if selection is None:
+        selection = begin(problem, k, first, fit, by_length=method.lengths is not None)
     k += ones
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         return walk(Pursuit(selection, method, k, floor, count, run), k, floor, callback)

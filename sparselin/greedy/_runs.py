@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 from sparselin._kernels import many
 from sparselin._kernels.linear_algebra import solve_prefixes
 from sparselin._kernels.screen import Levels, SelectedColumns
+from sparselin.greedy._method import GreedyMethod
 from sparselin.greedy._selection import Selection
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.problem.design import DesignColumns
+from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 
 # Tuned by omp/small and omp/noise-5000 of `make bench`; picks do not depend on this number.
 SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
@@ -22,29 +25,30 @@ MOST_PICKS = 64  # in one call
 _LEAST = 1e-100  # the square of a larger number does not underflow
 
 
-class Run(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
     """The first picks on a small problem, each of which is certain, from one call of a kernel.
 
     X_S = QR is the factorisation of the picks, after the column of ones if there is an intercept.
 
+    design : the columns of the problem.
+    method : the greedy method.
     before : (), or (⟨q, y⟩,) for the column q of Q that belongs to the column of ones.
-    picks, lam_star, margin : (t,) the picks, their λ*, and their margins.
-    projections : (t,) ⟨q, r⟩ for the columns q of Q that belong to the picks.
-    R : R in its first rows and columns.
-    norms : (t + 1,) ‖r‖ before the first pick and after each.
+    picks : (t,) the picks.
+    numbers : (4, k + 1), see the kernel `run`.
+    R : the matrix R in its first rows and columns.
     """
 
+    design: DesignColumns
+    method: GreedyMethod
     before: tuple[float, ...]
     picks: IndexArray
-    lam_star: FloatArray
-    margin: FloatArray
-    projections: FloatArray
+    numbers: FloatArray
     R: FloatArray
-    norms: FloatArray
 
     @classmethod
     def begin(
-        cls, problem: Problem, k: int, floor: float, by_length: bool, selection: Selection | None = None
+        cls, problem: Problem, k: int, floor: float, method: GreedyMethod, selection: Selection | None = None
     ) -> Run | None:
         """Make at most k picks, until ‖r‖ ≤ floor, on a small and dense problem.
 
@@ -62,65 +66,64 @@ class Run(NamedTuple):
         numbers = np.empty((4, k + 1))
         numbers[3, 0] = norm
         levels = levels_of(problem, problem.length_unit, floor)
-        rule = len(before), levels, True if by_length else None
+        rule = len(before), levels, None if method.lengths is None else True
         t = many.run(*plain_columns(problem), chosen, *rule, picks, numbers)
         return cls(
-            before=before,
-            picks=picks[:t],
-            lam_star=numbers[0, :t],
-            margin=numbers[1, :t],
-            projections=numbers[2, :t],
-            R=chosen.R,
-            norms=numbers[3, : t + 1],
+            design=problem.design, method=method, before=before, picks=picks[:t], numbers=numbers, R=chosen.R
         )
 
     def status(self, k: int, floor: float) -> Status | None:
         """Return the status of the path, or None if it does not end with these picks."""
-        if self.norms[-1] <= floor:
+        t = len(self.picks)
+        if self.numbers[3, t] <= floor:
             return Status.TOLERANCE
-        return Status.COMPLETED if len(self.picks) == k else None
+        return Status.COMPLETED if t == k else None
 
-    def path(self, problem: Problem, status: Status, with_active: bool, by_length: bool) -> SelectionPath:
-        """Return the picks as a path, whose coefficients and ties are computed when they are read."""
-        t, ones = len(self.picks), len(self.before)
-        scale = problem.design.scale
-
-        def coefficients() -> FloatArray:
-            path = np.zeros((ones + t, ones + t))
-            z = np.append(self.before, self.projections)
-            solve_prefixes(self.R, z, np.arange(ones + t), path)
-            return path
-
-        def coef_path() -> FloatArray:
-            inner = coefficients()[ones:, ones:]
-            return inner if scale is None else inner * scale[self.picks]
-
-        def alone() -> tuple[tuple[int], ...]:
-            return tuple((j,) for j in self.picks.tolist())
-
+    def path(self, status: Status) -> SelectionPath:
+        """Return the picks as a path; its other fields are methods of this run."""
+        t = len(self.picks)
         return SelectionPath._deferring(
-            {
-                "coef_path": coef_path,
-                "intercept_path": (lambda: coefficients()[:, 0]) if ones else lambda: np.zeros(t + 1),
-                "ties": alone,
-                "active_sets": alone if with_active else lambda: ((),) * t,
-            },
+            self,
             support=self.picks,
-            lam_star=self.lam_star,
-            margin=self.margin,
+            lam_star=self.numbers[0, :t],
+            margin=self.numbers[1, :t],
             weights=(),
-            residual_norm=self.norms,
+            residual_norm=self.numbers[3, : t + 1],
             status=status,
-            fit=problem.design.fit(by_length=by_length),
         )
+
+    def _coefficients(self) -> FloatArray:
+        size = len(self.before) + len(self.picks)
+        z = np.append(self.before, self.numbers[2, : len(self.picks)])
+        path = np.zeros((size, size))
+        solve_prefixes(self.R, z, np.arange(size), path)
+        return path
+
+    def coef_path(self) -> FloatArray:
+        ones, scale = len(self.before), self.design.scale
+        inner = self._coefficients()[ones:, ones:]
+        return inner if scale is None else inner * scale[self.picks]
+
+    def intercept_path(self) -> FloatArray:
+        return self._coefficients()[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)
+
+    def ties(self) -> tuple[tuple[int], ...]:
+        return tuple((j,) for j in self.picks.tolist())
+
+    def active_sets(self) -> tuple[tuple[int, ...], ...]:
+        return self.ties() if self.method.with_active else ((),) * len(self.picks)
+
+    def fit(self) -> Fit:
+        return self.design.fit(by_length=self.method.lengths is not None)
 
 
 def levels_of(problem: Problem, dependent: float, floor: float) -> Levels:
     """Return the bounds on rounding errors for the kernels, with the `unit` of a `ThinQR` as `dependent`."""
+    errors = problem.errors
     return Levels(
-        correlation=problem.rounding(0.0),
-        unit=problem.unit,
-        of_squares=problem.errors.of_squares,
+        correlation=errors.rounding(0.0),
+        unit=errors.unit,
+        of_squares=errors.of_squares,
         y_norm=problem.y_norm,
         dependent=dependent,
         floor=floor,

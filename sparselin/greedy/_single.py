@@ -133,7 +133,7 @@ class Screened(ByRule):
         if self._first is not None:
             t = len(self._first.picks)
             picks[:t] = self._first.picks
-            steps[:t, :2] = np.transpose([self._first.lam_star, self._first.margin])
+            steps[:t, :2] = self._first.numbers[:2, :t].T
             self._first = None
         if at_once:
             s = self._grow(levels, picks, steps)

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 _Arguments = ParamSpec("_Arguments")
@@ -50,11 +50,22 @@ def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Argument
 
     @functools.wraps(function)
     def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        if kwargs and (unknown := kwargs.keys() - ours):
-            raise TypeError(_message(function, sorted(unknown), ours))
+        if kwargs:
+            check_names(function, kwargs, ours)
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def check_names(
+    function: Callable[..., object], given: Mapping[str, object], ours: Mapping[str, object]
+) -> None:
+    """Raise TypeError if one of the given names is no argument of `function`; `ours` are its arguments.
+
+    The message gives our name of the argument if the given one is scikit-learn's.
+    """
+    if unknown := given.keys() - ours:
+        raise TypeError(_message(function, sorted(unknown), ours))
 
 
 def _message(function: Callable[..., object], unknown: list[str], names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.parallel.threads import limit_blas
-from sparselin.problem.argument_names import suggest_names
+from sparselin.problem.argument_names import check_names
 from sparselin.problem.operators import is_operator
 from sparselin.problem.problem import Problem
 from sparselin.problem.support import no_operator
@@ -53,10 +53,12 @@ def takes_problem(
         at = len(own) - (own[-1].name == "callback")
         whole = signature.replace(parameters=[*own[:at], *_data_options(), *own[at:]])
         function.__signature__ = whole  # type: ignore[attr-defined]
-    function = suggest_names(function)
+    ours = inspect.signature(function).parameters
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
+        if kwargs:
+            check_names(function, kwargs, ours)
         # The argument after a Problem is k or λ, a number. A vector in its place is y, which `as_problem`
         # refuses.
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):

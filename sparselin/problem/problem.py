@@ -107,21 +107,24 @@ class Problem(ProblemData):
         names: Iterable[str] | None = None,
         column_norms: ArrayLike | None = None,
     ) -> None:
-        refuse_complex(X=X, y=y)
         intercept = validation.check_flag(intercept, "intercept")
         standardize = validation.check_flag(standardize, "standardize")
-        labels = validation.frame_labels(X)
-        found = validation.frame_names(X) if names is None else None
-        check_same_rows(X, y, "y")
-        if sample_weight is not None:
-            check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
-        if is_operator(X):
-            X = Operator(X, align_columns(column_norms, (), X.shape[1], "column_norms"))
-        elif not isinstance(X, Operator):  # complex data arrive as an Operator
-            X = validation.check_design(X)
-        y = validation.check_vector(y, "y", X.shape[0], X.dtype)
+        labels: tuple[Hashable, ...] = ()
+        found: validation.Names = None
+        if not validation.need_no_conversion(X, y):
+            refuse_complex(X=X, y=y)
+            labels = validation.frame_labels(X)
+            found = validation.frame_names(X) if names is None else None
+            check_same_rows(X, y, "y")
+            if sample_weight is not None:
+                check_same_rows(X, sample_weight, "sample_weight")
+            if is_operator(X):
+                X = Operator(X, align_columns(column_norms, (), X.shape[1], "column_norms"))
+            elif not isinstance(X, Operator):  # complex data arrive as an Operator
+                X = validation.check_design(X)
+            y = validation.check_vector(y, "y", X.shape[0], X.dtype)
         if names is not None:
             found = validation.check_names(align_columns(names, labels, X.shape[1], "names"), X.shape[1])
             labels = found
@@ -130,7 +133,7 @@ class Problem(ProblemData):
             root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        design, y, unrounded = scale_data(X, y, root, intercept, standardize, found, labels)
+        design, y, unrounded = scale_data(X, np.asarray(y), root, intercept, standardize, found, labels)
         super().__init__(
             design=design,
             y=y,

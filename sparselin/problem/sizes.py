@@ -5,12 +5,16 @@ import math
 
 import numpy as np
 
+from sparselin._kernels import products as kernels
 from sparselin.problem.design import DesignColumns, Matrix
 from sparselin.problem.errors import largest_of, least_norm
 from sparselin.problem.operators import Operator
 from sparselin.problem.scales import sum_columns
 from sparselin.results import FloatArray
 from sparselin.validation import check_finite
+
+_SMALL = 10**6  # the most entries of X for which threads do not make the pass faster
+_DOUBLE = np.dtype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,10 +40,24 @@ def measure(design: DesignColumns, y: FloatArray) -> Sizes:
 
     Raises ValueError if X is not finite, or if the square of a norm overflows or underflows.
     """
-    if design.is_plain and isinstance(design.X, np.ndarray) and design.X.dtype == np.float64:
-        return _measure(design, y)  # no operation there warns of overflow
+    X = design.X
+    if X.__class__ is np.ndarray and X.dtype == np.float64 and design.is_plain and X.size <= _SMALL:
+        sizes = _measure_small(X, y)
+        if sizes is not None:
+            return sizes
     with np.errstate(over="ignore", invalid="ignore"):
         return _measure(design, y)
+
+
+def _measure_small(X: FloatArray, y: FloatArray) -> Sizes | None:
+    """Return the results of `measure` in one call of a kernel, or None if they need a closer look."""
+    by_rows = bool(X.flags.c_contiguous)
+    norms = np.empty(X.shape[1])
+    products = np.empty(X.shape[1])
+    least, most, y_norm = kernels.measure(X if by_rows else X.T, by_rows, y, norms, products)
+    if min(y_norm, least) > least_norm(_DOUBLE) and most * max(most, y_norm) < largest_of(_DOUBLE):
+        return Sizes(column_norms=norms, y_norm=y_norm, Xty=products)
+    return None
 
 
 def _measure(design: DesignColumns, y: FloatArray) -> Sizes:
@@ -59,6 +77,8 @@ def _measure(design: DesignColumns, y: FloatArray) -> Sizes:
         squares[m] = ones @ ones
         products[m] = ones @ y
     norms = np.sqrt(squares)
+    if not np.isfinite(y).all():
+        check_finite(y, "y")
     most = norms.item(norms.argmax())  # NaN if an entry is NaN; this is faster than `max` for few columns
     if not most < math.inf and isinstance(X, np.ndarray):
         check_finite(X, "X", design.names)

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import enum
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -111,11 +111,11 @@ class Result(abc.ABC):
     """
 
     @classmethod
-    def _deferring(cls, later: dict[str, Callable[[], Any]], **fields: Any) -> Self:
-        """Make a result of its fields, except those in `later`, each of which is computed when it is read.
+    def _deferring(cls, later: object, **fields: Any) -> Self:
+        """Make a result of its fields, except some, each of which is computed when it is read first.
 
-        later : the name of a field ↦ the function that computes it.
-        fields : the other fields; none is a tuple of arrays.
+        later : an object with a method for each of the other fields, whose name is that of the field.
+        fields : none is a tuple of arrays.
         """
         for value in fields.values():
             if value.__class__ is np.ndarray:
@@ -165,8 +165,8 @@ class Result(abc.ABC):
 
             The error says what to call if other packages have an attribute `name`.
             """
-            if name in (later := vars(self).get("_later", {})):
-                value = later[name]()
+            if "_later" in vars(self) and name in type(self).__dataclass_fields__:
+                value = getattr(vars(self)["_later"], name)()
                 _lock_arrays([value])
                 return vars(self).setdefault(name, value)
             known = _CALLS | _FITTED if hasattr(type(self), "predict") else _CALLS
@@ -197,9 +197,7 @@ class Result(abc.ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all fields, for a copy or a pickle."""
-        for name in vars(self).get("_later", ()):
-            getattr(self, name)
-        return {name: value for name, value in vars(self).items() if name != "_later"}
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -62,6 +62,21 @@ def check_design(X: Any, name: str = "X") -> Any:
     return X
 
 
+def need_no_conversion(X: Any, y: Any) -> bool:
+    """Return whether X (n, d) and y (n,) are contiguous arrays in float64. Entries may be infinite or NaN."""
+    return (
+        X.__class__ is np.ndarray
+        and y.__class__ is np.ndarray
+        and X.dtype == y.dtype == np.float64
+        and X.ndim == 2
+        and y.shape == X.shape[:1]
+        and X.size > 0
+        and X.flags.forc
+        and X.flags.aligned
+        and y.flags.c_contiguous
+    )
+
+
 def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
     """Check that v has n finite entries, one for each row of X, and convert it to this dtype.
 
@@ -311,6 +326,8 @@ def check_budget(
 ) -> tuple[int, IndexArray]:
     """Check that 1 ≤ k ≤ d and that at most k features are forced; return k and the forced indices."""
     k = check_count(k, "k", 1, d, f": X has {d} columns")
+    if forced.__class__ is tuple and not forced:  # the default
+        return k, np.zeros(0, np.intp)
     first = check_indices(forced, d, "forced", names, labels)
     if len(first) > k:
         raise ValueError(f"forced features count in k: got {len(first)} forced features and k={k}")
