@@ -106,7 +106,7 @@ def test_blocks_and_single_picks_agree(monkeypatch, method, kind):
         if name != "screen, one by one" or method is sl.omp:
             with monkeypatch.context() as patch:
                 only(patch, name)
-                patch.setattr(single, "_RUN", run)
+                patch.setattr(single, "MOST_PICKS", run)
                 paths += [method(X, y, 30), method(X, y, 30, **STOP_NEVER)]
     for path in paths[1:]:
         assert_same(path, paths[0])
