@@ -16,7 +16,7 @@ WIDE = RNG.standard_normal((60, 40))
 
 # name ↦ (call, the arrays of its result, a record)
 CALLS = {
-    "ols": (lambda: sl.ols(WIDE, Y, 3).lam_star, "3 of 3 picks"),
+    "ols": (lambda: sl.ols(WIDE.astype(np.float32), Y, 3).lam_star, "3 of 3 picks"),
     "sequential_attention": (lambda: sl.sequential_attention(X, Y, 2).weights[-1], "1 of 2 picks"),
     "stability_selection": (
         lambda: sl.stability_selection(X, Y, 3, pairs=900).frequencies,
