@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ class Run:
             status=status,
         )
 
+    @functools.cached_property
     def _coefficients(self) -> FloatArray:
         size = len(self.before) + len(self.picks)
         z = np.append(self.before, self.numbers[2, : len(self.picks)])
@@ -101,11 +103,11 @@ class Run:
 
     def coef_path(self) -> FloatArray:
         ones, scale = len(self.before), self.design.scale
-        inner = self._coefficients()[ones:, ones:]
+        inner = self._coefficients[ones:, ones:]
         return inner if scale is None else inner * scale[self.picks]
 
     def intercept_path(self) -> FloatArray:
-        return self._coefficients()[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)
+        return self._coefficients[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)
 
     def ties(self) -> tuple[tuple[int], ...]:
         return tuple((j,) for j in self.picks.tolist())

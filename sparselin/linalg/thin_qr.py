@@ -99,7 +99,7 @@ class ThinQR:
         """Add column j unless it is in the span of the other columns; return whether it was added."""
         t = self.size
         self.reserve(t + 1)
-        self._Qt[t] = self.problem.columns([j])[:, 0]
+        self._Qt[t] = self.problem.column(j)
         self._norms[t] = self.problem.column_norms[j]
         if self.keep_columns:
             self._columns[t] = self._Qt[t]

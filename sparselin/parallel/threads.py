@@ -16,7 +16,6 @@ import atexit
 import contextlib
 import functools
 import itertools
-import math
 import os
 import sys
 import threading
@@ -39,7 +38,7 @@ _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
 _lock = threading.Lock()
 _precision_lock = threading.RLock()
 _users = 0
-_workers = 1
+_workers = 0  # 0 if not yet needed since BLAS was limited
 _usual: list[tuple[Any, Any]] = []  # each BLAS and its number of threads before the limit
 
 
@@ -124,12 +123,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count() -> int:
-    """Return the most threads that a BLAS library may use now, but at most NUMBA_NUM_THREADS or all cores.
+    """Return the most threads that a BLAS library may use, but at most NUMBA_NUM_THREADS or all cores.
 
     It is not the least number, because some packages bring a BLAS that always uses one thread. An example is
     SCS, which cvxpy loads.
     """
-    blas = (int(library.num_threads) for library in _controller().lib_controllers)
+    before = {library.filepath: number for library, number in _usual}
+    blas = (
+        int(before.get(library.filepath, library.num_threads)) for library in _controller().lib_controllers
+    )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     most = int(os.environ.get("NUMBA_NUM_THREADS") or cores)
     return max(1, min(most, max(blas, default=most)))
@@ -146,6 +148,8 @@ def workers(flops: float) -> Iterator[int]:
     try:
         with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
             if _users == 0 and not _usual:  # not empty if an interrupt prevented the limit from being lifted
+                _workers = 0
+            if not _workers and flops >= _MIN_PARALLEL:
                 _workers = thread_count()
             _limit()  # also in nested calls, because SciPy may have loaded its BLAS meanwhile
             _users += 1
@@ -167,7 +171,7 @@ def limit_blas(size: float) -> contextlib.AbstractContextManager[object]:
     a million entries this saves little. But if another program keeps a core busy, each product waits for a
     thread, and an iteration may take a hundred times as long.
     """
-    return workers(math.inf) if 9216 < size <= 10**6 else contextlib.nullcontext()
+    return workers(_MIN_LIMITED) if 9216 < size <= 10**6 else contextlib.nullcontext()
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:

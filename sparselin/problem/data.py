@@ -238,6 +238,10 @@ class ProblemData(_Parts):
         """Return X_J (n, |J|), dense and contiguous by column. Raises MemoryError if it is too large."""
         return self._dense(np.asarray(J, np.intp), self.block)
 
+    def column(self, j: int) -> FloatArray:
+        """Return column j (n,), for a copy: it may be a view of X. Raises MemoryError if it is too large."""
+        return self.design.column(j) if isinstance(self.X, np.ndarray) else self.columns([j])[:, 0]
+
     def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
             words = "columns of an operator" if self.kind == "operator" else "a dense copy of a sparse matrix"

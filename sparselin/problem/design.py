@@ -102,6 +102,13 @@ class DesignColumns:
         """Return the columns with the indices J, (n, |J|), scaled; the result is sparse if X is sparse."""
         return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
+    def column(self, j: int) -> FloatArray:
+        """Return column j (n,) of a dense design, scaled; it may be a view of X."""
+        if self.ones is not None and j == self.n_features:
+            return self.ones
+        X: Any = self.X
+        return np.asarray(X[:, j] if self.scale is None else X[:, j] * self.scale[j])
+
     def complete(self, J: IndexArray, block: Any) -> Any:
         """Scale columns of X, and insert the column of ones if J has its index; return the columns J.
 

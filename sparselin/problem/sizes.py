@@ -41,20 +41,26 @@ def measure(design: DesignColumns, y: FloatArray) -> Sizes:
     Raises ValueError if X is not finite, or if the square of a norm overflows or underflows.
     """
     X = design.X
-    if X.__class__ is np.ndarray and X.dtype == np.float64 and design.is_plain and X.size <= _SMALL:
-        sizes = _measure_small(X, y)
+    if X.__class__ is np.ndarray and X.dtype == np.float64 and design.scale is None and X.size <= _SMALL:
+        sizes = _measure_small(X, design.ones, y)
         if sizes is not None:
             return sizes
     with np.errstate(over="ignore", invalid="ignore"):
         return _measure(design, y)
 
 
-def _measure_small(X: FloatArray, y: FloatArray) -> Sizes | None:
+def _measure_small(X: FloatArray, ones: FloatArray | None, y: FloatArray) -> Sizes | None:
     """Return the results of `measure` in one call of a kernel, or None if they need a closer look."""
     by_rows = bool(X.flags.c_contiguous)
-    norms = np.empty(X.shape[1])
-    products = np.empty(X.shape[1])
-    least, most, y_norm = kernels.measure(X if by_rows else X.T, by_rows, y, norms, products)
+    m = X.shape[1]
+    norms = np.empty(m + (ones is not None))
+    products = np.empty(len(norms))
+    least, most, y_norm = kernels.measure(X if by_rows else X.T, by_rows, y, norms[:m], products[:m])
+    if ones is not None:
+        norms[m] = math.sqrt(np.vdot(ones, ones))
+        products[m] = np.vdot(ones, y)
+        least = min(least, norms.item(m))
+        most = max(most, norms.item(m))
     if min(y_norm, least) > least_norm(_DOUBLE) and most * max(most, y_norm) < largest_of(_DOUBLE):
         return Sizes(column_norms=norms, y_norm=y_norm, Xty=products)
     return None
