@@ -77,7 +77,9 @@ def test_likelihoods_and_eigenvalues_take_one_thread(module, name, call, monkeyp
 @pytest.mark.parametrize(("numbers", "expected"), [((2, 1, 2), 2), ((1, 1), 1), ((), 2)])
 def test_a_library_with_one_thread_does_not_count(numbers, expected, monkeypatch):
     """SCS, which cvxpy loads, brings a BLAS that always uses one thread."""
-    libraries = SimpleNamespace(lib_controllers=[SimpleNamespace(num_threads=n) for n in numbers])
+    libraries = SimpleNamespace(
+        lib_controllers=[SimpleNamespace(num_threads=n, filepath="") for n in numbers]
+    )
     monkeypatch.setattr(threads, "_controller", lambda: libraries)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     assert threads.thread_count() == expected
@@ -181,7 +183,7 @@ print("end")
 @pytest.mark.parametrize("allowed", [0, 1])
 def test_work_goes_on_where_no_more_threads_can_be_started(allowed, monkeypatch, tmp_path):
     """A browser allows none; a limit of the system may allow fewer than there are cores."""
-    X, y = gaussian(300, 3000, 0)
+    X, y = gaussian(300, 4000, 0)
     chunks = [(X[:100, :9], y[:100]), (X[100:, :9], y[100:])]
     expected, compressed = sl.omp(X, y, 30), sl.compress(chunks)
     usual, started, asked = threading.Thread.start, [], []
