@@ -145,10 +145,11 @@ def pursue(
 
     Let S be the selected columns, r the residual and c = Xᵀr. While the pick is certain, a scheme takes the
     column of largest |c_j|; if the method has `lengths`, it takes the column of largest |c_j|/ρ_j, where
-    ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster, otherwise one by one. If rounding
-    leaves the pick undecided, the rule decides. For sparse designs and with `by_rule`, the rule makes every
-    pick. A Gram problem can lead to a pick in the span of S. Such a pick is excluded; if the rule returns it
-    again, the path ends with BEYOND_PRECISION.
+    ρ_j = ‖P_S^⊥X_j‖. On a small problem without forced features, one call of a kernel makes the first picks
+    (`Run`). The scheme picks in blocks if blocks are faster, otherwise one by one. If rounding leaves the
+    pick undecided, the rule decides. For sparse designs and with `by_rule`, the rule makes every pick. A Gram
+    problem can lead to a pick in the span of S. Such a pick is excluded; if the rule returns it again, the
+    path ends with BEYOND_PRECISION.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ It is Algorithm 2 of *Sequential Attention for Feature Selection*, which takes t
 
 `omp` makes these picks. It also says which scores are tied to rounding, and when a path must end
 (`linalg.ties`). The schemes only find the same picks sooner: a *run* of one compiled call makes many picks of
-a small problem, and a *screen* in 16 bits rules out most columns of a pick (`_single`); a *block* of guessed
-picks is checked by one product with X (`_blocks`); a *batch* of signals shares XᵀX (`batch_omp`). Where a
-scheme cannot prove a pick, the rule `largest_correlation` compares all columns.
+a small problem (`_runs`); a *screen* in 16 bits rules out most columns of a pick (`_single`); a *block* of
+guessed picks is checked by one product with X (`_blocks`); a *batch* of signals shares XᵀX (`batch_omp`).
+Where a scheme cannot prove a pick, the rule `largest_correlation` compares all columns.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_a_library_with_one_thread_does_not_count(numbers, expected, monkeypatch
 
 def test_calls_from_several_threads_at_once():
     before = blas_threads()
-    X, y = gaussian(300, 3000, 0)
+    X, y = gaussian(300, 4000, 0)
     expected = sl.omp(X, y, 30)
     found = []
     runs = [threading.Thread(target=lambda: found.append(sl.omp(X, y, 30))) for _ in range(6)]
