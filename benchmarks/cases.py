@@ -75,6 +75,7 @@ OF_DUAL = ("n", "d", "lam", "unpenalized")
 SIGNAL, NOISE = designs.projection, designs.projection_of_noise
 EVEN, HALF = (Goal(entrants.daqp_projection, 1),), (Goal(entrants.daqp_projection, 0.5),)
 THREE_TIMES = (Goal(entrants.celer_projection, 3),)
+AS_TEXTBOOK = Goal(entrants.textbook_omp, 1)
 PER_CANDIDATE = entrants.eigenvalues_of_each
 
 CASES: tuple[Case, ...] = (
@@ -129,8 +130,11 @@ CASES: tuple[Case, ...] = (
         )
         for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.4))
     ),
-    Case("complex", designs.complex_signal, {"n": 1000, "d": 4000, "k": 20}, TOY).with_jobs(
-        job("complex/omp", "OMP, complex128", entrants.our_omp, checks.selects_like_omp)
+    *(
+        Case(f"complex, {n} × {d}", designs.complex_signal, {"n": n, "d": d, "k": 20}, TOY).with_jobs(
+            job(f"complex/{key}", "OMP, complex128", entrants.our_omp, checks.selects_like_omp, AS_TEXTBOOK)
+        )
+        for key, n, d in (("omp", 1000, 4000), ("small", 400, 1200))
     ),
     Case(
         "groups",

@@ -12,6 +12,7 @@ error bounds, ties and statuses.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -24,14 +25,24 @@ from sparselin.greedy._groups import GroupLeastSquares, frobenius_units
 from sparselin.greedy._thresholds import floor_of
 from sparselin.greedy._units import UnitState
 from sparselin.greedy._walk import walk
+from sparselin.linalg.gathered import ROUGH
+from sparselin.parallel.threads import spread, workers
 from sparselin.problem import Problem
+from sparselin.problem.design import read_only
 from sparselin.problem.errors import real_dtype
 from sparselin.problem.labels import check_same_rows
 from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator, is_operator
+from sparselin.problem.scales import sum_columns
 from sparselin.problem.support import only_real
 from sparselin.results import Fit, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import Columns
+
+# Tuned by complex/* of `make bench`: the fewest entries of X for which rows of XᴴX are computed in advance,
+# and the most rows that one product computes.
+_LEAST = 4 * 10**5
+_AT_ONCE = 16
+_SHARE = 0.25  # the most rows of XᴴX, as a share of n: reading them takes this share of the time of a pass
 
 
 def stack(z: Any) -> FloatArray:
@@ -55,6 +66,7 @@ class ComplexColumns(Operator):
     def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
         n, d = X.shape
         self.X = X
+        self.is_dense = isinstance(X, np.ndarray)
         self.root = root
         self.dtype = real_dtype(X.dtype) if dtype is None else np.dtype(dtype)
         self.shape = (2 * n, 2 * d)
@@ -73,8 +85,10 @@ class ComplexColumns(Operator):
         X = X if hasattr(X, "tocsc") else validation.to_array(X, name)
         plain = isinstance(X, np.ndarray) and X.dtype in (np.complex64, np.complex128)
         if plain and X.ndim == 2 and X.size and X.flags.forc:  # no copy is needed
-            validation.check_finite(X, name)
-            return cls(X)
+            columns = cls(X)
+            if not np.isfinite(columns.lengths).all():
+                validation.check_finite(X, name)
+            return columns
         real, imaginary = (validation.check_design(part, name) for part in (X.real, X.imag))
         for part in (real, imaginary):
             if isinstance(part, np.ndarray):
@@ -106,9 +120,23 @@ class ComplexColumns(Operator):
         z = self._scale(unstack(r))
         if self.kind == "operator":
             c = self.X.rmatvec(z) if z.ndim == 1 else self.X.rmatmat(z)
+        elif self.is_dense:
+            with workers(8.0 * self.X.size * (z.size // len(z))) as count:
+                c = self.multiply(z.T.conj(), count).T.conj()
         else:
             c = (z.T.conj() @ self.X).T.conj()
         return stack(c).astype(self.dtype, copy=False)
+
+    def multiply(self, V: Any, count: int) -> Any:
+        """Return VX, for a dense X and a complex V (n,) or (m, n), computed in `count` threads."""
+        d = self.X.shape[1]
+        out = np.empty((*V.shape[:-1], d), np.result_type(V, self.X))
+        spread(lambda a, b: np.matmul(V, self.X[:, a:b], out=out[..., a:b]), d, count)
+        return out
+
+    def gram_rows(self, J: IndexArray, count: int) -> Any:
+        """Return the rows J of AᴴA, for the dense matrix A = diag(root)·X, computed in `count` threads."""
+        return self.multiply(self._scale(self._block(J)).conj().T, count)
 
     def __getitem__(self, index: tuple[slice, Any]) -> FloatArray:
         if self.kind == "operator":
@@ -118,12 +146,27 @@ class ComplexColumns(Operator):
     @functools.cached_property
     def lengths(self) -> FloatArray:
         d = self.shape[1] // 2
+        if self.is_dense and self.X.flags.forc:
+            return np.tile(np.sqrt(self._squares()), 2)
         squares = list[Any]()
         for here in blocks(d, max(self.shape)):
             block = self._block(np.arange(here.start, here.stop))
             parts = (np.einsum("ij,ij->j", v, v, dtype=np.float64) for v in (block.real, block.imag))
             squares.append(sum(parts))
         return np.tile(np.sqrt(np.concatenate(squares)), 2)
+
+    def _squares(self) -> FloatArray:
+        """Return the squared lengths (d,) of the columns of a contiguous array X, with the row scales.
+
+        X is read once, as an array of reals: (n, 2d) in C order, (2n, d) in Fortran order.
+        """
+        real = real_dtype(self.X.dtype)
+        parts = self.X.view(real) if self.X.flags.c_contiguous else self.X.T.view(real).T
+        m, p = parts.shape
+        root = np.ones(m) if self.root is None else np.repeat(self.root, m // len(self.root))
+        squares = np.empty(p)
+        sum_columns(read_only(parts), root, root, np.zeros(p), squares, np.empty(p))
+        return np.asarray(squares.reshape(self.X.shape[1], -1).sum(axis=1))
 
     def _gather(self, J: IndexArray) -> FloatArray:
         d = self.shape[1] // 2
@@ -142,6 +185,96 @@ class ComplexColumns(Operator):
 
     def _scale(self, z: Any) -> Any:
         return z if self.root is None else (z.T * self.root).T
+
+
+class RowsAhead:
+    """Rows of XᴴX for the selected columns S of a dense complex X; guessed rows are computed with them.
+
+    When the row of a pick is missing, one product computes it together with the rows of the columns with the
+    largest scores, which may be picked next. A guess that is not picked costs time, and changes no pick. The
+    number of guesses follows from the picks that the last product served. If it served only one, no rows are
+    computed any more.
+    """
+
+    def __init__(self, columns: ComplexColumns, k: int, count: int) -> None:
+        n, d = columns.X.shape
+        self._columns = columns
+        self._k = k
+        self._count = count
+        self._rows: Any = np.empty((0, d), np.complex128)
+        self._place = np.full(d, -1)
+        self._at_once = _AT_ONCE
+        self._most = int(n * _SHARE)
+        self._last = 0  # the number of selected columns at the last product
+
+    def of(self, S: IndexArray, score: FloatArray) -> Any:
+        """Return the rows of XᴴX that belong to the columns S, or None if passes over X are faster.
+
+        score : (d,) the scores of all columns at the last pick.
+        """
+        t = len(S)
+        missing = S[self._place[S] < 0]
+        if len(missing):
+            served = t - self._last
+            if self._last:
+                self._at_once = min(_AT_ONCE, 2 * served) if served > 1 else 0
+            self._last = t
+            size = len(self._rows)
+            free = self._most - size - len(missing)
+            if not self._at_once or free < 0:
+                return None
+            guesses = max(0, min(self._at_once - len(missing), self._k - t - 1, free))
+            score = np.where(self._place < 0, score, 0)
+            score[S] = 0
+            best = np.argpartition(-score, guesses)[:guesses]
+            new = np.concatenate([missing, best[score[best] > 0]])
+            self._place[new] = np.arange(size, size + len(new))
+            self._rows = np.concatenate([self._rows, self._columns.gram_rows(new, self._count)])
+        return self._rows[self._place[S]]
+
+
+class ComplexLeastSquares(GroupLeastSquares):
+    """Least squares on complex columns, which reads a dense X less than once for each pick.
+
+    Let S be the selected columns and β their coefficients. The correlations are c = Xᴴy − XᴴX_Sβ, where the
+    rows of XᴴX are those of `RowsAhead`. In comparison with Xᴴr, the bound on the error of c_i grows by
+    u·‖X_i‖(‖y‖ + Σ_j ‖X_j‖|β_j|), where u is the bound of a product. Where this is more than the share ROUGH
+    of the largest |c|, c is computed from the residual r.
+
+    k : the number of features to select.
+    count : the number of threads.
+    """
+
+    def __init__(self, data: Problem, problem: Problem, quotients: bool, k: int, count: int) -> None:
+        super().__init__(data, problem, problem.y[:, None], quotients)
+        columns: ComplexColumns = problem.X
+        large = columns.is_dense and columns.X.size >= _LEAST
+        self._ahead = RowsAhead(columns, k, count) if large else None
+
+    def _correlate(self) -> tuple[FloatArray, float]:
+        if not self.qr.size:
+            return self.problem.Xty[:, None], self._error()
+        found = None if self._ahead is None else self._by_rows(self._ahead)
+        return super()._correlate() if found is None else found
+
+    def _by_rows(self, ahead: RowsAhead) -> tuple[FloatArray, float] | None:
+        """Return the results of `_correlate` by rows of XᴴX, or None if these are slower or less accurate."""
+        problem = self.problem
+        d = problem.d // 2
+        coef = self.qr.solve(self.qr.Qt @ problem.y)
+        more = problem.rounding() * (problem.y_norm + float(self.qr.norms @ np.abs(coef)))
+        score = np.hypot(self._c[:d], self._c[d:]) if len(self._c) else np.zeros(d)
+        if more * problem.column_norms.max() > ROUGH * score.max():
+            return None
+        J = np.array(self.qr.index, np.intp)
+        S = np.unique(J % d)
+        rows = ahead.of(S, score if self.lengths is None else score * self.lengths.scale[:d])
+        if rows is None:
+            return None
+        beta = np.zeros(d, np.complex128)
+        np.add.at(beta, J % d, coef * np.where(d > J, 1, 1j))
+        c = unstack(problem.Xty) - (beta[S].conj() @ rows).conj()
+        return stack(c)[:, None], self._error() + more
 
 
 def complex_path(
@@ -203,13 +336,14 @@ def select(
     weight = None
     if sample_weight is not None:
         weight = np.tile(validation.check_weights(sample_weight, n, np.dtype(np.float64)), 2)
-    data = Problem(columns, vector, sample_weight=weight)
-    problem = data.in_double()
-    if data.dtype == np.float32 and columns.kind == "complex":  # weights are not rounded to float32
-        problem = Problem(columns.astype(np.float64), vector, sample_weight=weight)
-    fit = GroupLeastSquares(data, problem, problem.y[:, None], quotients)
-    pairs = frobenius_units(fit, np.tile(np.arange(d), 2))
     result = functools.partial(complex_path, names=names)
-    state: UnitState[GroupLeastSquares, SelectionPath] = UnitState(pairs, fit, result)
-    state.force(first.tolist())
-    return walk(state, k, floor_of(data, state.trail.norms[0], tol, residual), callback)
+    with workers(8.0 * n * d * k) if columns.is_dense else contextlib.nullcontext(1) as count:
+        data = Problem(columns, vector, sample_weight=weight)
+        problem = data.in_double()
+        if data.dtype == np.float32 and columns.kind == "complex":  # weights are not rounded to float32
+            problem = Problem(columns.astype(np.float64), vector, sample_weight=weight)
+        fit = ComplexLeastSquares(data, problem, quotients, k, count)
+        pairs = frobenius_units(fit, np.tile(np.arange(d), 2))
+        state: UnitState[GroupLeastSquares, SelectionPath] = UnitState(pairs, fit, result)
+        state.force(first.tolist())
+        return walk(state, k, floor_of(data, state.trail.norms[0], tol, residual), callback)

@@ -156,13 +156,21 @@ class GroupLeastSquares:
         """
         problem = self.problem
         m = self.data.n_features
-        self._c = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
-        relative = self.data.rounding(self.qr.kappa) * problem.y_norm
+        products, relative = self._correlate()
+        self._c = np.linalg.norm(products[:m], axis=1)
         if self.lengths is None:
             return self._c, relative * problem.column_norms[:m]
         self.lengths.update(self.qr)
         c = self._c * self.lengths.scale[:m]
         return c, relative * self.lengths.weights(np.append(c, np.zeros(self.ones)))[:m]
+
+    def _correlate(self) -> tuple[FloatArray, float]:
+        """Return XᵀR (d, q), and a bound on the errors of its rows i, relative to ‖X_i‖."""
+        return self.problem.correlate(self.R), self._error()
+
+    def _error(self) -> float:
+        """Return a bound on the error of ‖X_iᵀR‖, relative to ‖X_i‖."""
+        return self.data.rounding(self.qr.kappa) * self.problem.y_norm
 
     def measure(self, columns: IndexArray) -> Scores:
         """Return the entries `columns` of `correlations`, with sharp error bounds."""

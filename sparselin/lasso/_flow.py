@@ -37,7 +37,7 @@ import numpy as np
 from sparselin._kernels import refinement
 from sparselin.lasso._dependent import Moves, dependence_moves, keeps_fit, largest_entropy, largest_support
 from sparselin.lasso._segment import Segment
-from sparselin.linalg.gathered import GramRows
+from sparselin.linalg.gathered import ROUGH, GramRows
 from sparselin.linalg.thin_qr import Balance, length_of
 from sparselin.linalg.ties import in_span
 from sparselin.parallel.threads import spread, workers
@@ -46,11 +46,9 @@ from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
 
 # With at most _FEW columns each c is a product with r. With more, the rows of XᵀX of _AHEAD columns are
-# computed at a time; they are used while their error is below the share _ROUGH of the largest |c|, because a
-# larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
+# computed at a time. Tuned on Gaussian designs (1000, 5000).
 _FEW = 256
 _AHEAD = 32
-_ROUGH = 1e-8
 
 
 class Arrival(NamedTuple):
@@ -193,7 +191,7 @@ class Flow(Segment):
         J = np.array(self.qr.index, np.intp)
         size = problem.y_norm + float(self.qr.norms @ np.abs(self.base.x))
         error = problem.rounding() * size * problem.column_norms
-        rough = error.max() > _ROUGH * np.abs(self.c).max()
+        rough = error.max() > ROUGH * np.abs(self.c).max()
         if not problem.has_columns or problem.d <= _FEW or rough:
             return False
         missing = J[self._rows.place[J] < 0]

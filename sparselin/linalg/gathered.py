@@ -20,6 +20,9 @@ _CHUNK = 512  # the columns that a thread takes at a time
 # which are added in double precision.
 _LONGEST, _SUMMED = 4096, 512
 _MOST_COPIED = 2**26  # the most entries of an X that is copied in single precision
+# Correlations are computed from rows of XᵀX while their error is below this share of the largest one, since
+# a larger error leaves many columns to be measured. Tuned on Gaussian designs (1000, 5000).
+ROUGH = 1e-8
 # The number of operations above which half a Gram matrix and a transposition cost less than the whole matrix
 # (path/* of `make bench`).
 _BY_TRIANGLE = 2e8

@@ -1,5 +1,7 @@
 """OMP and OLS over ℂ, against exact arithmetic: Gaussian integers, embedded in rational matrices."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -13,6 +15,7 @@ from seeds import SEEDS
 
 import sparselin as sl
 from sparselin import Status
+from sparselin.greedy import _complex
 
 pandas = pytest.importorskip("pandas")
 METHODS = pytest.mark.parametrize("method", [sl.omp, sl.ols])
@@ -80,13 +83,19 @@ def root(q):
     return np.sqrt(float(q.p) / float(q.q))
 
 
+USUAL = {"_LEAST": 10**6}  # c is computed from the residual
+ROWS = {"_LEAST": 0, "_SHARE": 100.0}  # rows of XᴴX also for a small design
+
+
 @METHODS
+@pytest.mark.parametrize("settings", [USUAL, ROWS])
 @given(design=designs())
-def test_picks_ties_and_ends_are_the_exact_ones(method, design):
+def test_picks_ties_and_ends_are_the_exact_ones(method, settings, design):
     X, y = design
     d = X.shape[1]
     S, tops, ties, norms, end = exactly(X, y, d, method is sl.ols)
-    path = method(X, y, d)
+    with mock.patch.multiple(_complex, **settings):
+        path = method(X, y, d)
     assert path.support.tolist() == S
     assert path.status is end
     assert path.ties == tuple(ties)
@@ -96,6 +105,39 @@ def test_picks_ties_and_ends_are_the_exact_ones(method, design):
     np.testing.assert_allclose(path.lam_star, [root(q) for q in tops], rtol=1e-11, atol=slack * longest)
     fit = np.linalg.norm(y - X[:, S] @ path.coef)
     np.testing.assert_allclose(fit, root(norms[-1]), rtol=1e-12, atol=slack)
+
+
+@METHODS
+@given(seed=SEEDS, single=st.booleans(), forced=st.lists(st.integers(0, 99), max_size=3, unique=True))
+def test_guessed_rows_change_no_pick(method, seed, single, forced):
+    """The picks are those by passes over X, for any guesses, and no product is computed for a known row."""
+    X, y = gaussian(seed, 40, 100)
+    X = X.astype(np.complex64) if single else X
+    rng = np.random.default_rng(seed)
+    X[:, :50] += X[:, 50:] * rng.choice([0, 3])  # correlated columns
+    weight = rng.random(40)
+    expected = method(X, y, 15, forced=forced, sample_weight=weight)
+    computed = []
+    find, multiply = _complex.RowsAhead.of, _complex.ComplexColumns.gram_rows
+
+    def guess(self, S, score):
+        return find(self, S, rng.random(len(score)) if rng.random() < 0.5 else score)
+
+    def record(self, J, count):
+        computed.extend(J.tolist())
+        return multiply(self, J, count)
+
+    with (
+        mock.patch.multiple(_complex, **ROWS),
+        mock.patch.object(_complex.RowsAhead, "of", guess),
+        mock.patch.object(_complex.ComplexColumns, "gram_rows", record),
+    ):
+        path = method(X, y, 15, forced=forced, sample_weight=weight)
+    assert computed
+    assert len(set(computed)) == len(computed)
+    assert path.support.tolist() == expected.support.tolist()
+    assert (path.ties, path.status) == (expected.ties, expected.status)
+    np.testing.assert_allclose(path.lam_star, expected.lam_star, rtol=1e-5 if single else 1e-10)
 
 
 @METHODS
