@@ -34,13 +34,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin._kernels import flow as kernels
 from sparselin._kernels import refinement
 from sparselin.lasso._dependent import Moves, dependence_moves, keeps_fit, largest_entropy, largest_support
 from sparselin.lasso._segment import Segment
 from sparselin.linalg.gathered import ROUGH, GramRows
 from sparselin.linalg.thin_qr import Balance, length_of
 from sparselin.linalg.ties import in_span
-from sparselin.parallel.threads import spread, workers
+from sparselin.parallel.threads import divide
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray, IndexArray
@@ -124,25 +125,20 @@ class Flow(Segment):
 
     def advance(self, arrival: Arrival) -> None:
         """Go to the next event, the result of `arrival`, and compute β there."""
-        step, T, (at_one_time, of_step) = arrival
+        step, T, times = arrival
         above, c = self.base, self.c
-        norms = self.problem.column_norms
+        at_rest = self.sign.copy()
         self.tau += step
         refinement.add_multiple(self._q, self._q_low, step, above.r, above.r_low)
-        self.s += step * c
-        self._sum_error += step * self.c_error + 2 * EPS * (np.abs(self.s) + step * np.abs(c))
-        drift = np.where(
-            self.sign == 0, step * (above.r_error + self._rounding_of_products(above)) * norms, 0
-        )
-        np.clip(self.s, -1, 1, out=self.s)
+        kernels.move(step, c, self.c_error, 2 * EPS, self.s, self._sum_error)
+        drift = step * (above.r_error + self._rounding_of_products(above))
         self.s[T] = self.sign[T] = np.sign(c[T])
         self._sum_error[T] = 0
         self._settle()
         self._correlate_all()
-        before = np.abs(c)
-        one_time = self._flow_errors[0] + drift + at_one_time * np.abs(self.c - c)
-        event = self._flow_errors[1] + drift + of_step * before
-        event = np.minimum(event, one_time + at_one_time * np.maximum(before, np.abs(self.c)))
+        one_time, event = (error.copy() for error in self._flow_errors)
+        norms = self.problem.column_norms
+        kernels.errors_after(drift, at_rest, norms, times, c, self.c, one_time, event)
         one_time[T] = event[T] = self._sum_error[self.sign != 0] = 0
         self._flow_errors = (one_time, event)
         self.s_error = self._sum_error + event
@@ -162,8 +158,7 @@ class Flow(Segment):
         if not self._correlate_by_rows():
             self.c = self._correlate(self.base.r)
             self.c_error = self._errors(self.base, self.problem.column_norms)
-        resting = self._fixed | (self.sign != 0) | self.is_fitted()
-        self.c[resting] = self.c_error[resting] = 0
+        kernels.stop(self._fixed, self.sign, self.is_fitted(), self.c, self.c_error)
         if self.problem.is_multiplied:  # what the rounding of the products explains is zero
             limit = self._rounding_of_products(self.base) * self.problem.column_norms
             J = np.flatnonzero((self.c != 0) & (np.abs(self.c) <= limit))
@@ -196,14 +191,15 @@ class Flow(Segment):
             return False
         missing = J[self._rows.place[J] < 0]
         if len(missing):
-            free = np.setdiff1d(np.flatnonzero((self._rows.place < 0) & (self.c != 0)), missing)
+            moving = (self._rows.place < 0) & (self.c != 0)
+            moving[missing] = False
+            free = np.flatnonzero(moving)
             waits = (1 - np.sign(self.c[free]) * self.s[free]) / np.abs(self.c[free])
             new = np.concatenate([missing, free[np.argsort(waits)[:_AHEAD]]])
             self._rows.add(new, problem.block(new).T)
         B, G = self._rows.combination(self.base.x[None], J)
         product = np.empty(problem.d)
-        with workers(2.0 * G.size) as count:
-            spread(lambda a, b: np.matmul(B[0], G[:, a:b], out=product[a:b]), problem.d, count)
+        divide(lambda a, b: np.matmul(B[0], G[:, a:b], out=product[a:b]), problem.d, 2.0 * G.size)
         self.c = problem.Xty - product
         self.c_error = error
         return True
@@ -230,7 +226,7 @@ class Flow(Segment):
         size = np.abs(self.c[T])
         least = np.minimum(*self._flow_errors)[T]
         c, c_error = self.c[T], self.c_error[T]
-        bounds = [_arrivals(s[T], error[T] + flow[T], c, c_error) for flow in self._flow_errors]
+        bounds = [kernels.arrivals(s[T], error[T] + flow[T], c, c_error) for flow in self._flow_errors]
         gap = bounds[0][0]
         step = float((np.maximum(gap, 0) / size).min())
         one, two = (max(step - float(low.min()), float(high.min()) - step) for _, low, high in bounds)
@@ -245,15 +241,13 @@ class Flow(Segment):
         s, error, flow : s, and bounds on its errors by rounding and by earlier events. `s`, `error` and
             `fresh` are updated.
         """
-        _, low, high = _arrivals(s, error + flow, self.c, self.c_error)
         while True:
-            T = np.flatnonzero((low <= high.min()) & (low < np.inf))
+            T: IndexArray = kernels.earliest(s, error, flow, self.c, self.c_error)
             J = T[fresh[T]]
             if len(J) == 0:
                 return T
             fresh[J] = False
             s[J], error[J], self.c[J], self.c_error[J] = self._measure(J)
-            _, low[J], high[J] = _arrivals(s[J], error[J] + flow[J], self.c[J], self.c_error[J])
 
     def _measure(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return X_Jᵀq and c_J in twice the precision, each with bounds on rounding.
@@ -262,11 +256,12 @@ class Flow(Segment):
         of S ∪ P to rounding, c_j and its error are zero.
         """
         norms = self.problem.column_norms[J]
-        s = self._accurate_products(J, self._q, self._q_low)
+        vectors = ((self._q, self._q_low), (self.base.r, self.base.r_low))
+        s, c = self._accurate_products(J, *vectors)
         s_error = norms * self.problem.rounding() * EPS * length_of(self._q) + 2 * EPS * np.abs(s)
         summed = self._sum_error[J] < s_error  # since s_j was ±1, if X_j is much longer than other columns
         s[summed], s_error[summed] = self.s[J[summed]], self._sum_error[J[summed]]
-        c, c_error = self._accurate_c(self.base, J)
+        c_error = self._accurate_error(self.base, J, c)
         products = self._products_error(self.base, J) if self.problem.is_multiplied else 0.0
         zero = np.abs(c) <= c_error + products
         maybe = ~zero & (np.abs(c) <= self._span_error()[J])
@@ -361,10 +356,12 @@ class Flow(Segment):
         coef[self.qr.index] = self.base.x
         resting = self._resting().tolist()
         dependent = [j for j in resting if not self.qr.append(j)]
-        moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
+        moves = None
+        if dependent:
+            moves = dependence_moves(self.qr, dependent, np.where(self.sign != 0, self.sign, 1))
         for j in set(resting) - set(dependent):
             self.qr.remove(j)
-        return (coef, True) if not dependent else self._spread(coef, moves)
+        return (coef, True) if moves is None else self._spread(coef, moves)
 
     def _spread(self, coef: FloatArray, moves: Moves) -> tuple[FloatArray, bool]:
         """Return the solution of largest entropy, and whether β is unique, given the solution `coef` on P."""
@@ -386,18 +383,3 @@ class Flow(Segment):
         self.sound &= keeps_fit(self.qr, self.base, used, coef[used], float(size @ q))
         return coef, False
 
-
-def _arrivals(
-    s: FloatArray, s_error: FloatArray, c: FloatArray, c_error: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the gaps 1 − s_j·sign c_j, and bounds on the Δ ≥ 0 with s_j + Δc_j = sign c_j.
-
-    The errors of s and c are bounded by `s_error` and `c_error`. If they leave the sign of c_j open, the gap
-    is 1 − |s_j|, and there is no upper bound. If c_j and its error are zero, j does not move.
-    """
-    size = np.abs(c)
-    never = np.full(len(s), np.inf)
-    decided = size > c_error
-    gap = 1 - np.where(decided, np.sign(c) * s, np.abs(s))
-    low = np.divide(np.maximum(gap - s_error, 0), size + c_error, out=never.copy(), where=c_error > 0)
-    return gap, low, np.divide(gap + s_error, size - c_error, out=never, where=decided)

@@ -142,15 +142,20 @@ class Segment:
 
     def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, and error bounds; r belongs to a `Balance`."""
-        c = self._accurate_products(J, balance.r, balance.r_low)
-        return c, self._errors(balance, self.problem.column_norms[J], EPS) + 2 * EPS * np.abs(c)
+        (c,) = self._accurate_products(J, (balance.r, balance.r_low))
+        return c, self._accurate_error(balance, J, c)
 
-    def _accurate_products(self, J: IndexArray, v: FloatArray, v_low: FloatArray) -> FloatArray:
-        """Return ⟨X_i, v + v_low⟩, i ∈ J, computed in twice the precision and rounded."""
-        products = np.empty(len(J))
+    def _accurate_error(self, balance: Balance, J: IndexArray, c: FloatArray) -> FloatArray:
+        """Return bounds on the errors of the c_i = ⟨X_i, r⟩, i ∈ J, that `_accurate_c` returns."""
+        return self._errors(balance, self.problem.column_norms[J], EPS) + 2 * EPS * np.abs(c)
+
+    def _accurate_products(self, J: IndexArray, *vectors: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Return ⟨X_i, v + v_low⟩, i ∈ J, in twice the precision and rounded, a row for each (v, v_low)."""
+        products = np.empty((len(vectors), len(J)))
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
-            products[start : start + CHUNK] = refinement.correlations(X, v, v_low)
+            for row, (v, v_low) in zip(products, vectors, strict=True):
+                row[start : start + CHUNK] = refinement.correlations(X, v, v_low)
         return products
 
     @property
