@@ -1,4 +1,4 @@
-"""The vectors of the inverse scale space flow: times of arrival, and bounds on the errors of s (`lasso._flow`).
+"""The vectors of the inverse scale space flow: when features arrive, and errors of s (`lasso._flow`).
 
 The arrays have an entry for each of the d features.
 """
