@@ -47,7 +47,8 @@ def select(X, scale, norms, r, forced, levels, by_length, picks):
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
     for t in range(forced.size + 1):
         picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
-        count, _ = extend(screen, chosen, bounds, t, seen, levels, picks[t:stop], np.empty((stop - t, 4)))
+        steps = np.empty((stop - t, 4))
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, None, picks[t:stop], steps)
         if count == 0:
             break
     return t + count
@@ -75,21 +76,25 @@ def levels_for(levels, r):
 
 
 @kernel()
-def run(X, by_rows, scale, norms, chosen, t, levels, by_length, picks, numbers):
+def run(X, by_rows, scale, norms, chosen, t, levels, by_length, ties, picks, numbers):
     """Make picks on a small problem, each as long as it is certain; return their number s.
 
     X, by_rows, scale, norms : see `ScreenedDesign`. chosen : see `SelectedColumns`; t columns are selected.
     by_length : None for OMP, True for OLS.
+    ties : see `extend`.
     picks : (k,), filled with the picks.
-    numbers : (4, k + 1). For each pick, row 0 has λ* as computed from R, row 1 the margin, and row 2 ⟨q, r⟩
-        for its column q of Q. Row 3 has ‖r‖ after each pick, from its second entry on.
+    numbers : (4, k + 1). For each pick, row 0 has λ*, computed from R unless the pick is tied, row 1 the
+        margin, and row 2 ⟨q, r⟩ for its column q of Q. Row 3 has ‖r‖ after each pick, from its second entry
+        on.
     """
     steps = np.empty((picks.size, 4))
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
     picks[:] = -1
-    s, _ = extend(screened(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, picks, steps)
+    s, _ = extend(screened(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, ties, picks, steps)
     for i in range(s):
         numbers[0, i] = abs(chosen.R[t + i, t + i] * steps[i, 2])  # as in `LeastSquares.lam_star`
+        if ties is not None and ties.found[i, 0] > 1:
+            numbers[0, i] = steps[i, 0]
         numbers[1, i], numbers[2, i] = steps[i, 1], steps[i, 2]
         numbers[3, i + 1] = steps[i, 3]
     return s

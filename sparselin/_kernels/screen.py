@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project
+from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project, solve
 from sparselin._kernels.primitives import add_eight_rows, dot, subtract
 
 LARGEST = 32767
@@ -16,7 +16,8 @@ _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cach
 _TILE = 32  # the columns of X in Fortran order at a time, whose entries fill a cache line of the copy
 # No entry is NaN, and no result depends on the sign of a zero. So both forms give the same results.
 _FINITE = {"fastmath": {"nnan", "nsz"}}
-_MOST = 64  # the most columns compared in float64
+MOST = 64  # the most columns compared in float64
+_STALE = 0.25  # as in `linalg.ties`
 
 
 @inner(**_FINITE)
@@ -205,6 +206,20 @@ class SquareBounds(NamedTuple):
     most: NDArray[np.floating]
 
 
+class Ties(NamedTuple):
+    """What a kernel needs to decide ties, and the ties that it finds; None leaves ties undecided.
+
+    Attributes
+    ----------
+    y : (n,) the response.
+    found : (m, 1 + w) for each of m picks the number of tied columns, and then their indices. The number is
+        zero if the pick was certain, or was not searched. w is at least MOST or the number of columns.
+    """
+
+    y: NDArray[np.floating]
+    found: NDArray[np.intp]
+
+
 @inner(**ONCE)
 def _bound_scores(screen, chosen, squares, z, slack, delta, low, high):
     """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
@@ -264,11 +279,12 @@ def _read(screen, j, column):
 
 
 @inner(**ONCE)
-def _search(screen, z, chosen, squares, t, levels):
+def _search(screen, z, chosen, squares, t, levels, candidates):
     """Find the column j, not in `chosen.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
-    Returns j, |c_j| and the relative distance of its score to the next largest, or j = −1 if j is not
-    certain. j is certain if no other column may have a larger score, given bounds on the errors of scores.
+    Returns j, |c_j|, the relative distance of its score to the next largest, and the number of columns that
+    are written into `candidates`; or j = −1 if j is not certain. j is certain if no other column may have a
+    larger score, given bounds on the errors of scores.
     z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
     r, d = chosen.r, z.size
@@ -281,8 +297,7 @@ def _search(screen, z, chosen, squares, t, levels):
     spread = math.hypot(1.0, kappa)
     low, high = np.empty(d), np.empty(d)
     column, shares = np.empty(r.size), np.empty(t)
-    candidates, value = np.empty(_MOST, np.intp), np.empty(_MOST)
-    slack = np.empty(_MOST)
+    value, slack = np.empty(MOST), np.empty(MOST)
     _bound_scores(
         screen, chosen, squares, z, error / math.sqrt(dot(r, r)), levels.dependent * spread, low, high
     )
@@ -303,7 +318,7 @@ def _search(screen, z, chosen, squares, t, levels):
                 chosen.out[j], value[l] = True, 0.0
                 slack[l] = 0.0
             elif rho <= levels.dependent * spread * norm:
-                return -1, 0.0, 0.0
+                return -1, 0.0, 0.0, count
             else:
                 value[l] /= rho
                 unit = max(levels.dependent * spread, error / (rho * levels.y_norm) * norm)
@@ -313,11 +328,87 @@ def _search(screen, z, chosen, squares, t, levels):
         elif value[l] > second:
             second = value[l]
     if best < 0 or top <= slack[best]:
-        return -1, 0.0, 0.0
+        return -1, 0.0, 0.0, count
     for l in range(count):
         if l != best and value[l] + slack[l] >= top - slack[best]:
-            return -1, 0.0, 0.0
-    return candidates[best], lam, (top - second) / top
+            return -1, 0.0, 0.0, count
+    return candidates[best], lam, (top - second) / top, count
+
+
+@inner(**ONCE)
+def _measure(screen, chosen, by_length, t, levels, y, candidates, c, score, error):
+    """Compute the correlations, scores and error bounds of some columns, as `linalg.ties` does.
+
+    Columns in the span of the selected columns get the score and the error zero.
+    """
+    n = y.size
+    r, column, shares = y.copy(), np.empty(n), np.empty(t)
+    r_norm = project(chosen.Qt, t, r, shares)
+    R, norms = chosen.R[:t, :t], chosen.norms
+    y_size = _size(R, norms, shares, levels.y_norm)
+    for l in range(candidates.size):
+        j = candidates[l]
+        c[l], score[l], error[l] = 0.0, 0.0, 0.0
+        _read(screen, j, column)
+        norm = screen.norms[j]
+        plain = dot(column, r)
+        rho = project(chosen.Qt, t, column, shares)
+        size = _size(R, norms, shares, norm)
+        if chosen.out[j] or not rho > levels.dependent * size:
+            continue
+        stale = rho * rho <= _STALE * norm * norm
+        c[l] = dot(column, r) if stale else plain
+        longest = rho if stale else norm
+        bound = levels.unit * (size * r_norm + rho * y_size + math.sqrt(n) * longest * r_norm)
+        score[l] = abs(c[l])
+        if by_length:
+            score[l] /= rho
+            bound = (bound + score[l] * min(levels.dependent * size, levels.unit * size * size / rho)) / rho
+        error[l] = bound
+
+
+@inner()
+def _size(R, norms, shares, norm):
+    """Return the size of a column x with Qᵀx = shares and the given norm; see `ThinQR.sizes`."""
+    b = solve(R, shares)
+    for s in range(b.size):
+        b[s] *= norms[s]
+    return math.sqrt(norm * norm + dot(b, b))
+
+
+@inner(**ONCE)
+def _lowest_tied(screen, chosen, by_length, t, levels, candidates, ties, s):
+    """Return the lowest index of the columns with the largest score, to the bounds of `linalg.ties`.
+
+    The tied columns are written to row s of `ties.found`. The other results are those of `_search`. The index
+    is −1 if all scores are zero to rounding.
+
+    candidates : the columns whose score may be the largest or second largest. So neither the ties nor the
+        margin depend on other columns.
+    """
+    m = candidates.size
+    c, score, error = np.empty(m), np.empty(m), np.empty(m)
+    _measure(screen, chosen, by_length, t, levels, ties.y, candidates, c, score, error)
+    least = 0.0
+    for l in range(m):
+        least = max(least, score[l] - error[l])
+    best, count = -1, 0
+    top, second = 0.0, 0.0
+    found = ties.found[s]
+    for l in range(m):
+        if score[l] + error[l] > 0 and score[l] + error[l] >= least:
+            count += 1
+            found[count] = candidates[l]
+            top = max(top, score[l])
+            if best < 0 and score[l] > error[l]:
+                best = l
+    if best < 0:
+        return -1, 0.0, 0.0
+    found[0] = count
+    for l in range(m):
+        if l != best:
+            second = max(second, score[l])
+    return candidates[best], abs(c[best]) if by_length else top, max(0.0, (top - second) / top)
 
 
 @inner(**ONCE)
@@ -344,14 +435,16 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
 
 @kernel()
 def certain_pick(screen, z, chosen, t, levels):
-    """Return the results of `_search`, given the products z of the copy with r/‖r‖."""
-    return _search(screen, z, chosen, None, t, levels)
+    """Return the pick of `_search` without its candidates, for the products z of the copy with r/‖r‖."""
+    j, lam, margin, _ = _search(screen, z, chosen, None, t, levels, np.empty(MOST, np.intp))
+    return j, lam, margin
 
 
 @kernel()
-def extend(screen, chosen, squares, t, seen, levels, picks, steps):
+def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
     """Add picks to t selected columns while they are certain, at most picks.size.
 
+    ties : `Ties`, if the lowest of tied columns is picked; None if ties are left undecided.
     squares : `SquareBounds` for OLS, None for OMP.
     seen : the number of columns of Q that `squares` allows for, or −1 if the 16-bit copy is yet to be made.
     picks : −1 for each pick that is to be searched. The function fills them in until one is not certain.
@@ -366,6 +459,7 @@ def extend(screen, chosen, squares, t, seen, levels, picks, steps):
     if seen < 0:
         seen = 0
         _fill(screen, 0, z.size)
+    candidates = np.empty(MOST, np.intp)
     for s in range(picks.size):
         if picks[s] < 0:
             if squares is not None:
@@ -376,7 +470,13 @@ def extend(screen, chosen, squares, t, seen, levels, picks, steps):
                 for i in range(x.size):
                     x[i] = r[i] / length
                 _products(screen.copy, x, z, 0, z.size)
-                picks[s], steps[s, 0], steps[s, 1] = _search(screen, z, chosen, squares, t + s, levels)
+                picks[s], steps[s, 0], steps[s, 1], count = _search(
+                    screen, z, chosen, squares, t + s, levels, candidates
+                )
+                if ties is not None and picks[s] < 0 and count > 0:
+                    picks[s], steps[s, 0], steps[s, 1] = _lowest_tied(
+                        screen, chosen, squares is not None, t + s, levels, candidates[:count], ties, s
+                    )
         j = picks[s]
         if j < 0 or t + s == r.size:
             return s, seen

@@ -24,6 +24,8 @@ class GreedyMethod(NamedTuple):
         X_S = QR. It returns how many of the picks pass the audit. The path ends with BEYOND_PRECISION before
         the first pick that fails.
     by_rule : let the rule make every pick.
+    by_index : the rule picks the lowest index among the features that are tied to the bounds of
+        `linalg.ties`. So the kernels may decide ties.
     """
 
     rule: Callable[[Selection], Pick | Status]
@@ -31,3 +33,4 @@ class GreedyMethod(NamedTuple):
     with_active: bool = False
     audit: Callable[[Selection, FloatArray, FloatArray, int], int] | None = None
     by_rule: bool = False
+    by_index: bool = False

@@ -66,17 +66,8 @@ class Pursuit:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
     def _screen(self, first: Run | None = None) -> Screened:
-        with_active = self._method.with_active
-        by_length = self._method.lengths is not None
-        return Screened(
-            self.selection,
-            self._k,
-            self._count,
-            with_active=with_active,
-            at_once=self._small,
-            by_length=by_length,
-            first=first,
-        )
+        method, at_once = self._method, self._small
+        return Screened(self.selection, method, self._k, self._count, at_once=at_once, first=first)
 
     def path(self, status: Status) -> SelectionPath:
         return self.selection.path(status)

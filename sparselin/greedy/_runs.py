@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import many
 from sparselin._kernels.linear_algebra import solve_prefixes
-from sparselin._kernels.screen import Levels, SelectedColumns
+from sparselin._kernels.screen import MOST, Levels, SelectedColumns, Ties
 from sparselin.greedy._method import GreedyMethod
 from sparselin.greedy._selection import Selection
 from sparselin.linalg.gathered import is_dense
@@ -37,6 +37,7 @@ class Run:
     before : (), or (⟨q, y⟩,) for the column q of Q that belongs to the column of ones.
     picks : (t,) the picks.
     numbers : (4, k + 1), see the kernel `run`.
+    ties_found : the `Ties` of the kernels, or None if each pick is certain.
     R : the matrix R in its first rows and columns.
     """
 
@@ -45,6 +46,7 @@ class Run:
     before: tuple[float, ...]
     picks: IndexArray
     numbers: FloatArray
+    ties_found: Ties | None
     R: FloatArray
 
     @classmethod
@@ -67,10 +69,17 @@ class Run:
         numbers = np.empty((4, k + 1))
         numbers[3, 0] = norm
         levels = levels_of(problem, problem.length_unit, floor)
-        rule = len(before), levels, None if method.lengths is None else True
+        ties = no_ties(problem, method, k)
+        rule = len(before), levels, None if method.lengths is None else True, ties
         t = many.run(*plain_columns(problem), chosen, *rule, picks, numbers)
         return cls(
-            design=problem.design, method=method, before=before, picks=picks[:t], numbers=numbers, R=chosen.R
+            design=problem.design,
+            method=method,
+            before=before,
+            picks=picks[:t],
+            numbers=numbers,
+            ties_found=ties,
+            R=chosen.R,
         )
 
     def status(self, k: int, floor: float) -> Status | None:
@@ -109,8 +118,8 @@ class Run:
     def intercept_path(self) -> FloatArray:
         return self._coefficients[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)
 
-    def ties(self) -> tuple[tuple[int], ...]:
-        return tuple((j,) for j in self.picks.tolist())
+    def ties(self) -> tuple[tuple[int, ...], ...]:
+        return tied_with(self.picks.tolist(), self.ties_found)
 
     def active_sets(self) -> tuple[tuple[int, ...], ...]:
         return self.ties() if self.method.with_active else ((),) * len(self.picks)
@@ -129,6 +138,24 @@ def levels_of(problem: Problem, dependent: float, floor: float) -> Levels:
         y_norm=problem.y_norm,
         dependent=dependent,
         floor=floor,
+    )
+
+
+def no_ties(problem: Problem, method: GreedyMethod, k: int) -> Ties | None:
+    """Return a record for the ties of k picks; None if the rule of the method must decide them."""
+    if not method.by_index or problem.errors.of_squares:
+        return None
+    return Ties(problem.y, np.zeros((k, 1 + min(MOST, problem.n_features)), np.intp))
+
+
+def tied_with(picks: list[int], ties: Ties | None) -> tuple[tuple[int, ...], ...]:
+    """Return the tied features of each of the first picks to which a record of ties belongs."""
+    if ties is None:
+        return tuple((j,) for j in picks)
+    counts = ties.found[: len(picks), 0].tolist()
+    return tuple(
+        tuple(ties.found[i, 1 : 1 + count].tolist()) if count else (j,)
+        for i, (j, count) in enumerate(zip(picks, counts, strict=True))
     )
 
 

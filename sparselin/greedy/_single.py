@@ -22,8 +22,9 @@ import time
 import numpy as np
 
 from sparselin._kernels import screen as kernels
+from sparselin.greedy._method import GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
-from sparselin.greedy._runs import MOST_PICKS, Run, levels_of, plain_columns
+from sparselin.greedy._runs import MOST_PICKS, Run, levels_of, no_ties, plain_columns, tied_with
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows
@@ -82,26 +83,25 @@ class Screened(ByRule):
 
     Most of its picks are certain, so the rule of the method seldom decides. If `at_once` is set, one call of
     a kernel makes picks while they are certain; otherwise each product with the copy is divided among
-    threads. With `by_length`, which needs `at_once`, the picks are those of OLS. Picks of a `first` run are
-    not searched again.
+    threads. OLS, that is, a method with `lengths`, needs `at_once`. Picks of a `first` run are not searched
+    again.
     """
 
     def __init__(
         self,
         selection: Selection,
+        method: GreedyMethod,
         k: int,
         count: int,
         *,
-        with_active: bool,
         at_once: bool,
-        by_length: bool,
         first: Run | None = None,
     ) -> None:
         super().__init__(selection)
         problem, qr = selection.problem, selection.qr
+        self._method = method
         self._k = k
         self._count = count
-        self._with_active = with_active
         self._at_once = at_once
         self._first = first
         self._seen = -1  # see the kernel `extend`
@@ -114,7 +114,7 @@ class Screened(ByRule):
             Qt=Qt, R=R, norms=norms, inverse=inverse, r=selection.fit.residual.copy(), out=out
         )
         self._squares = None
-        if by_length:
+        if method.lengths is not None:
             squares = problem.column_norms[: len(out)] ** 2
             self._squares = kernels.SquareBounds(squares, squares.copy())
             out[squares == 0] = True
@@ -130,17 +130,20 @@ class Screened(ByRule):
         picks = np.full(m, -1)
         steps = np.empty((m, 4))
         picks[0] = -1 if pick is None else pick.feature
+        ties = no_ties(selection.problem, self._method, m) if at_once else None
         if self._first is not None:
             t = len(self._first.picks)
             picks[:t] = self._first.picks
             steps[:t, :2] = self._first.numbers[:2, :t].T
+            if ties is not None and self._first.ties_found is not None:
+                ties.found[:t] = self._first.ties_found.found[:t]
             self._first = None
         if at_once:
-            s = self._grow(levels, picks, steps)
+            s = self._grow(levels, ties, picks, steps)
         while not at_once and s < m and (s == 0 or steps[s - 1, 3] > floor):
             if picks[s] < 0:
                 picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
-            if picks[s] < 0 or not self._grow(levels, picks[s : s + 1], steps[s : s + 1]):
+            if picks[s] < 0 or not self._grow(levels, None, picks[s : s + 1], steps[s : s + 1]):
                 break
             s += 1
         if s == 0:
@@ -151,7 +154,11 @@ class Screened(ByRule):
             return Dependent(int(picks[0]))
         J = picks[:s].tolist()
         lam, margin, projections, norms = steps[:s].T.tolist()
-        found = [Pick.certain(*step, self._with_active) for step in zip(J, lam, margin, strict=True)]
+        with_active = self._method.with_active
+        found = [
+            Pick(j, top, gap, T, T if with_active else ())
+            for j, top, gap, T in zip(J, lam, margin, tied_with(J, ties), strict=True)
+        ]
         return AddedPicks([pick, *found[1:]] if pick else found, projections, norms, chosen.r.copy())
 
     def products(self, t: int) -> FloatArray:
@@ -160,11 +167,13 @@ class Screened(ByRule):
         correlate_rows(self.selection.problem, rows, W, self._count)
         return W
 
-    def _grow(self, levels: kernels.Levels, picks: IndexArray, steps: FloatArray) -> int:
+    def _grow(
+        self, levels: kernels.Levels, ties: kernels.Ties | None, picks: IndexArray, steps: FloatArray
+    ) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
         index = self.selection.qr.index
         data = (self._screen.data, self._chosen, self._squares)
-        count, self._seen = kernels.extend(*data, len(index), self._seen, levels, picks, steps)
+        count, self._seen = kernels.extend(*data, len(index), self._seen, levels, ties, picks, steps)
         index += picks[:count].tolist()
         return int(count)
 

@@ -93,7 +93,8 @@ def by_quotients(problem: Problem, k: int, *, by_rule: bool = False, **options: 
         lengths.update(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    return pursue(problem, k, GreedyMethod(largest_fall, lengths, by_rule=by_rule), **options)
+    method = GreedyMethod(largest_fall, lengths, by_rule=by_rule, by_index=True)
+    return pursue(problem, k, method, **options)
 
 
 def quotient_scores(selection: Selection, lengths: Lengths, c: FloatArray) -> tuple[FloatArray, FloatArray]:

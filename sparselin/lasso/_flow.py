@@ -382,4 +382,3 @@ class Flow(Segment):
         used = np.flatnonzero(coef).tolist()
         self.sound &= keeps_fit(self.qr, self.base, used, coef[used], float(size @ q))
         return coef, False
-

@@ -20,11 +20,13 @@ from sparselin.ensembles import gaussian, random_walk
 from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy import _single as single
 from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._method import GreedyMethod
 from sparselin.greedy._outcomes import Dependent, Undecided
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._single import Screen, Screened
 from sparselin.greedy._walk import Pick
+from sparselin.greedy.omp import largest_correlation
 
 NONE = np.zeros(0, np.intp)  # no forced feature
 
@@ -354,7 +356,7 @@ def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
     """ρ_j² = ‖X_j‖² − Σ⟨q_s, X_j⟩² of OLS in longer floats, with columns forced before the copy exists."""
     X, y = design(kind, 0)
     chosen = pursuit.begin(Problem(np.asarray(X, order=order), y), 25, np.array([3, 7]))
-    scheme = Screened(chosen, 25, 1, with_active=False, at_once=True, by_length=True)
+    scheme = Screened(chosen, GreedyMethod(largest_correlation, Lengths(chosen.problem)), 25, 1, at_once=True)
     added = scheme.extend(None, -1.0, 20)
     assert kind == "one-hot" or len(added.picks) == 20
     Q = chosen.qr.Qt[: scheme._seen].astype(np.longdouble)
@@ -449,7 +451,7 @@ def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
     chosen = pursuit.begin(Problem(X, y), 20, NONE)
-    scheme = Screened(chosen, 20, 1, with_active=False, at_once=True, by_length=False)
+    scheme = Screened(chosen, GreedyMethod(largest_correlation), 20, 1, at_once=True)
     chosen.record(scheme.extend(Pick(feature=7), -1.0, 1))
     assert scheme.extend(Pick(feature=9), -1.0, 1) == Dependent(9)
     assert (chosen.trail.support, chosen.excluded) == ([7], [7, 9])
@@ -463,7 +465,7 @@ def test_a_basis_is_never_exceeded(n, d):
     path = sl.omp(X, y, min(d, n + 4))
     assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
     chosen = pursuit.begin(Problem(X, y), min(20, d), NONE)
-    scheme = Screened(chosen, min(20, d), 1, with_active=False, at_once=True, by_length=False)
+    scheme = Screened(chosen, GreedyMethod(largest_correlation), min(20, d), 1, at_once=True)
     for j in range(n):
         followed = scheme.extend(Pick(feature=j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]
