@@ -1,13 +1,48 @@
-"""The end of a run of `homotopy.follow`, and the summary of a path."""
+"""Runs of `homotopy.follow` from the start of a path to its end, and the summary of a path."""
 
 import numpy as np
 
-from sparselin._kernels import kernel
-from sparselin._kernels.homotopy import solve
+from sparselin._kernels import inner, kernel
+from sparselin._kernels.homotopy import DECLINED, DONE, SPREAD, Place, follow, solve, start
 from sparselin._kernels.primitives import copy, dot, is_among, subtract
 
 
 @kernel()
+def run(columns, rows, y, free, until, trail, beta, r):
+    """Follow the path of M columns from its start, and correct the solution if the run reaches the end.
+
+    columns, until, trail : see `follow`.
+    rows : the M columns as rows.
+    free : the columns S without penalty.
+    beta, r : (M,) and (n,), replaced by the solution at the end and its residual, if the run reaches it.
+
+    Returns a code that says why the run ended, which is DECLINED also if X_S is not well conditioned; the
+    number of points; and the rounding scale that `finish` returns, or zero.
+    """
+    M = columns.c0.size
+    t = free.size
+    place = Place(
+        state=np.array([t, -1]),
+        lam=np.array([2 * columns.longest * columns.y_norm]),  # |c_j| ≤ ‖X_j‖‖y‖
+        order=np.arange(M),
+        sign=np.zeros(M),
+        beta=np.zeros(M),
+        L=np.empty((M, M)),
+        n_free=t,
+    )
+    copy(free, place.order)
+    if t > 0 and start(columns, place) > t * SPREAD * SPREAD:
+        return DECLINED, 0, 0.0
+    ending, m = follow(columns, place, until, trail)
+    if ending != DONE:
+        return ending, m, 0.0
+    size = finish(columns, place, rows, y, beta, r)
+    if len(trail.coef) > 0:
+        copy(beta, trail.coef[m - 1])
+    return ending, m, size
+
+
+@inner()
 def finish(columns, place, rows, y, beta, r):
     """Compute the solution `beta` (M,) at the end of a run, and its residual r = y − Xβ (n,).
 
@@ -21,6 +56,7 @@ def finish(columns, place, rows, y, beta, r):
     order, sign = place.order, place.sign
     size = columns.y_norm
     short, extra = np.empty(p), np.empty(p)
+    beta[:] = 0
     copy(y, r)
     for k in range(p):
         subtract(place.beta[k], rows[order[k]], r)
@@ -40,6 +76,30 @@ def finish(columns, place, rows, y, beta, r):
             c = dot(rows[j], r)
             kept &= max(c, columns.below * c) <= lam + 4 * columns.unit * size * columns.norms[j]
     return size if kept else 0.0
+
+
+@kernel()
+def violations(c, lam, unit, norms, index, t, beta, excess):
+    """Compute by how much the columns violate |c_j| ≤ λ at a solution: |c_j| − λ, or zero.
+
+    index, beta : (M,) the columns on which the solution was computed, and their coefficients. The first t
+        columns have no penalty.
+    excess : (d,), filled with |c_j| − λ if this exceeds the error unit·‖X_j‖, and else with zeros. It is zero
+        where β_j ≠ 0 and without penalty.
+
+    Returns the number of violations, and their number on the columns `index`.
+    """
+    count, known = 0, 0
+    for j in range(c.size):
+        over = abs(c[j]) - lam
+        excess[j] = over if over > unit * norms[j] else 0.0
+    for l in range(index.size):
+        if (l < t) | (beta[l] != 0):
+            excess[index[l]] = 0.0
+        known += excess[index[l]] > 0
+    for j in range(c.size):
+        count += excess[j] > 0
+    return count, known
 
 
 @kernel()

@@ -4,7 +4,7 @@ The path is followed by `kernels.follow`, as in `Guess`, but without classes for
 anything undecided, the result is None, and the caller uses `knot_blocks` or `Homotopy`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,46 +21,56 @@ FEW = 96  # up to this many columns the path is followed on all columns
 _SMALL = 10**6  # the most entries of a small X
 _LARGEST_ERROR = 1e-9  # the largest error of c, as a share of λ, with which a solution counts as proved
 _FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
+_NO_TRAIL = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
 
 
-def _start(
-    problem: Problem, rows: Any, index: IndexArray | slice, free: IndexArray, below: float
-) -> tuple[kernels.Columns, kernels.Place] | None:
-    """Return the columns `index` and the start of their path; None if X_S is not well conditioned.
+class Run(NamedTuple):
+    """A run of the kernels on some columns, from the start of their path.
 
-    rows : the columns as rows. `free` are the positions in `index` of S, the columns without penalty.
+    ending, points : the reason why the run ended, a code of the kernel `homotopy`, and the number of points.
+    beta, r : the solution (M,) on the M columns, and its residual (n,); valid if the run reached its end.
+    size : the rounding scale ‖y‖ + Σ‖X_l‖|β_l| of the solution, or zero if it is not valid.
     """
-    norms, size = problem.column_norms, problem.y_norm
+
+    ending: int
+    points: int
+    beta: FloatArray
+    r: FloatArray
+    size: float
+
+
+def _run(
+    problem: Problem,
+    rows: FloatArray,
+    index: IndexArray | slice,
+    free: IndexArray,
+    until: kernels.Until,
+    trail: kernels.Trail,
+    below: float = -1.0,
+) -> Run:
+    """Follow the path of the columns `index` from its start.
+
+    rows : the columns as rows. free : the positions in `index` of S, the columns without penalty.
+    """
+    norms = problem.column_norms
     M, n = rows.shape
-    t = len(free)
-    longest = float(norms.max())
-    unit = product_error(n)
     with workers(2.0 * M * M * n):
-        c0: Any = problem.Xty[index]
-        columns = kernels.Columns(
-            H=rows @ rows.T,
-            c0=c0,
-            norms=norms[index],
-            y_norm=size,
-            unit=unit,
-            longest=longest,
-            rank=n,
-            below=below,
-        )
-    lam = np.array([2 * longest * size])  # |c_j| ≤ ‖X_j‖‖y‖
-    place = kernels.Place(
-        state=np.array([t, -1]),
-        lam=lam,
-        order=np.arange(M),
-        sign=np.zeros(M),
-        beta=np.zeros(M),
-        L=np.empty((M, M)),
-        n_free=t,
+        H = rows @ rows.T
+    c0: Any = problem.Xty[index]
+    columns = kernels.Columns(
+        H=H,
+        c0=c0,
+        norms=norms[index],
+        y_norm=problem.y_norm,
+        unit=product_error(n),
+        longest=norms.item(norms.argmax()),
+        rank=n,
+        below=below,
     )
-    place.order[:t] = free
-    if t and kernels.start(columns, place) > t * kernels.SPREAD**2:
-        return None
-    return columns, place
+    beta = np.empty(M)
+    r = np.empty(n)
+    ending, m, size = small_lasso.run(columns, read_only(rows), problem.y, free, until, trail, beta, r)
+    return Run(ending, m, beta, r, size)
 
 
 def small_path(
@@ -70,22 +80,18 @@ def small_path(
 
     Returns None if λ*(S) ≤ lam_min, if rounding leaves a knot undecided, or if the problem is not small.
     """
-    n, d = problem.n, problem.d
-    if d > FEW or n * d > _SMALL or problem.dtype != np.float64 or not problem.has_columns:
-        return None
-    rows = _rows(problem)
-    begun = _start(problem, rows, slice(None), S, 0.0 if positive else -1.0)
-    if begun is None:
+    d = problem.d
+    if d > FEW or problem.n * d > _SMALL or problem.dtype != np.float64 or not problem.has_columns:
         return None
     size = min(limit, 32 + 4 * d)
     trail = kernels.Trail(np.empty((size, d)), np.empty(size), np.empty(size), np.empty(size, np.intp))
-    ending, m = kernels.follow(*begun, kernels.Until(lam_min, size), trail)
-    if ending == kernels.DONE:
-        coef = trail.coef[m - 1]
-        coef[:] = 0
-        if not small_lasso.finish(*begun, read_only(rows), problem.y, coef, np.empty(n)):
+    until = kernels.Until(lam_min, size)
+    run = _run(problem, _rows(problem), slice(None), S, until, trail, 0.0 if positive else -1.0)
+    m = run.points
+    if run.ending == kernels.DONE:
+        if run.size == 0:
             return None
-    elif ending != kernels.LIMIT or m < limit:
+    elif run.ending != kernels.LIMIT or m < limit:
         return None
     if trail.lams[0] <= lam_min:
         return None
@@ -118,35 +124,28 @@ def solution_at(
     """
     d = problem.d
     t = len(S)
-    index = S
-    excess = np.abs(problem.Xty)
     if problem.dtype != np.float64:  # the products of all columns would not decide a small λ
         return None
     until = kernels.Until(lam, 1000 + 4 * min(problem.n, d))
-    trail = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
-    y = problem.double_y
-    r = np.empty(problem.n)
-    many = d - t
+    free = np.arange(t)
+    index = S
+    norms = problem.column_norms
+    excess = np.abs(problem.Xty)
     excess[S] = -1
+    many = d - t
     while True:
         many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
         if many:
-            index = np.concatenate([index, np.argpartition(excess, d - many)[d - many :]])
-        rows = problem.columns(index).T
-        begun = _start(problem, rows, index, np.arange(t), -1.0)
-        if begun is None or kernels.follow(*begun, until, trail)[0] != kernels.DONE:
+            index = np.concatenate([index, excess.argpartition(d - many)[d - many :]])
+        run = _run(problem, problem.columns(index).T, index, free, until, _NO_TRAIL)
+        if run.ending != kernels.DONE or run.size == 0:
             return None
-        beta = np.zeros(len(index))
-        size = small_lasso.finish(*begun, read_only(rows), read_only(y), beta, r)
-        c = problem.correlate(r)
-        excess = np.abs(c) - lam
-        error = problem.rounding() * size * problem.column_norms
-        excess[excess <= error] = 0
-        excess[index[beta != 0]] = excess[S] = 0
-        many = int(np.count_nonzero(excess))
-        if size == 0 or excess[index].any() or error.max() > _LARGEST_ERROR * lam:
+        c = problem.correlate(run.r)
+        unit = problem.rounding() * run.size
+        many, known = small_lasso.violations(c, lam, unit, norms, index, t, run.beta, excess)
+        if known or unit * norms.item(norms.argmax()) > _LARGEST_ERROR * lam:
             return None
         if many == 0:
             coef = np.zeros(d)
-            coef[index] = beta
-            return coef, r, c
+            coef[index] = run.beta
+            return coef, run.r, c

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
+from sparselin.lasso import _small
 from sparselin.lasso._candidates import Candidates
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
-from sparselin.lasso._small import FEW, small_path
 from sparselin.linalg.gathered import AllProducts
 from sparselin.problem import Problem
 from sparselin.problem.errors import product_error
@@ -90,8 +90,8 @@ class Guess:
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
-        most = _MANY if problem.has_columns else FEW
-        whole = problem.d <= max(FEW, min(most, 5 * min(problem.n, steps)))
+        most = _MANY if problem.has_columns else _small.FEW
+        whole = problem.d <= max(_small.FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         # the number of points of the next run, and the most candidates that are added at a time
         self.points = 64 if problem.d > _WIDE else 32
@@ -259,17 +259,25 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 def knot_blocks(
     problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool
 ) -> Iterator[KnotBlock]:
+    """Yield the knots of the LASSO path as `proved_blocks` does, or as one block if the problem is small."""
+    trail = _small.small_path(problem, S, lam_min, limit, positive)
+    return proved_blocks(problem, S, lam_min, limit, positive) if trail is None else iter([block_of(trail)])
+
+
+def block_of(trail: kernels.Trail) -> KnotBlock:
+    """Return the knots of a path of all columns, from its first knot on, as one block."""
+    columns = np.arange(trail.coef.shape[1])
+    return KnotBlock(trail.lams, columns, trail.coef, _replay([], columns, trail.events))
+
+
+def proved_blocks(
+    problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool
+) -> Iterator[KnotBlock]:
     """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
     S are the features without penalty. The path ends before lam_min if rounding leaves a knot undecided. If a
     block has `from_start` set, the path starts again with it, and all earlier knots are invalid.
     """
-    small = small_path(problem, S, lam_min, limit, positive)
-    if small is not None:
-        columns = np.arange(problem.d)
-        active = _replay([], columns, small.events)
-        yield KnotBlock(small.lams, columns, small.coef, active)
-        return
     path = ProvedPath(problem, S, lam_min, limit, positive)
     while path.limit > 0:
         pending = yield from path.guess_knots()

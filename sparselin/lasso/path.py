@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import small_lasso as kernels
 from sparselin._kernels.notice import caller
-from sparselin.lasso._working_set import KnotBlock, knot_blocks
+from sparselin.lasso import _small
+from sparselin.lasso._working_set import KnotBlock, block_of, proved_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 from sparselin.validation import Columns, check_count, check_level
@@ -97,50 +99,101 @@ def lasso_path(
     S = problem.unpenalized_columns(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
-    blocks: list[KnotBlock] = []
     most = sys.maxsize if limit is None else limit + 1
+    trail = _small.small_path(problem, S, lam_min, most, positive)
+    parts: Iterable[KnotBlock]
+    if trail is None:
+        parts = proved_blocks(problem, S, lam_min, most, positive)
+    elif callback is None:
+        end = _end(trail.lams[-1], lam_min, len(trail.lams), most)
+        return _path(problem, S, positive, trail.lams.copy(), lambda: block_of(trail), end)
+    else:
+        parts = [block_of(trail)]
+    blocks: list[KnotBlock] = []
     progress = ProgressLog(caller, "knots")
-    for new in knot_blocks(problem, S, lam_min, most, positive):
+    for new in parts:
         if new.from_start:
             blocks.clear()
         for block in (new,) if callback is None else new.split():
             blocks.append(block)
             if callback is not None and len(blocks) > 1:
-                path = _path(problem, S, positive, blocks, Status.STOPPED)
+                path = _path_of(problem, S, positive, blocks, Status.STOPPED)
                 if callback(path):
                     return path
         progress.report(sum(len(block.lams) for block in blocks))
-    if blocks[-1].lams[-1] <= lam_min:
-        return _path(problem, S, positive, blocks, Status.COMPLETED)
-    cut_off = sum(len(block.lams) for block in blocks) == most
-    return _path(problem, S, positive, blocks, Status.MAX_STEPS if cut_off else Status.BEYOND_PRECISION)
+    count = sum(len(block.lams) for block in blocks)
+    return _path_of(problem, S, positive, blocks, _end(blocks[-1].lams[-1], lam_min, count, most))
 
 
-def _path(problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status) -> LassoPath:
-    """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
-    block = blocks[0] if len(blocks) == 1 else _join(blocks)
-    m, design = problem.n_features, problem.design
-    features, coef, r2 = _fits(problem, S, block)
-    knots = block.lams.astype(problem.dtype)
-    active = block.active
-    if not (knots[:-1] > knots[1:]).all():  # knots must differ, also those that are equal in float32
+def _end(lam: float, lam_min: float, count: int, most: int) -> Status:
+    """Return the status of a path with `count` knots, of at most `most`, whose last knot is at λ = lam."""
+    if lam <= lam_min:
+        return Status.COMPLETED
+    return Status.MAX_STEPS if count == most else Status.BEYOND_PRECISION
+
+
+def _path_of(
+    problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], end: Status
+) -> LassoPath:
+    """Join blocks of knots to a `LassoPath`, whose knots differ, also those that are equal in float32."""
+    knots = np.concatenate([block.lams for block in blocks]).astype(problem.dtype)
+    if not (knots[:-1] > knots[1:]).all():
         for i in range(len(knots) - 2, -1, -1):
             knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
-    last = active[-2] if len(active) > 1 else ()
-    coef = coef.astype(problem.dtype, copy=False)
-    intercept = np.zeros(len(knots), problem.dtype)
-    if problem.d > m and len(features) and features[-1] == m:  # the column of ones
-        features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
-    path = coef if design.scale is None else coef * design.scale[features]
-    fits = (path, intercept, r2.astype(problem.dtype, copy=False), (*active[:-1], last))
-    # without the column of ones
-    free = S[problem.d - m :]
-    fit = design.fit(positive)
-    return LassoPath(knots, features, *fits, free, end, fit)
+    given = tuple(blocks)
+    return _path(problem, S, positive, knots, lambda: _join(given), end)
 
 
-def _join(blocks: list[KnotBlock]) -> KnotBlock:
+def _path(
+    problem: Problem,
+    S: IndexArray,
+    positive: bool,
+    knots: FloatArray,
+    block: Callable[[], KnotBlock],
+    end: Status,
+) -> LassoPath:
+    """Return the `LassoPath` with these knots. Its other arrays are computed when they are read.
+
+    block : the function that returns all knots as one block.
+    """
+    m, dtype, scale = problem.n_features, problem.dtype, problem.design.scale
+    with_ones = problem.d > m
+    z, c = _centred(problem)
+
+    @functools.cache
+    def fits() -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+        whole = block()
+        features, coef, r2 = kernels.summary(whole.coef, whole.columns, whole.lams, c, S, z)
+        coef = coef.astype(dtype, copy=False)
+        intercept = np.zeros(len(knots), dtype)
+        if with_ones and len(features) and features[-1] == m:  # the column of ones
+            features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
+        coef = coef if scale is None else coef * scale[features]
+        return features, coef, intercept, r2.astype(dtype, copy=False)
+
+    def active() -> tuple[tuple[int, ...], ...]:
+        sets = block().active
+        return *sets[:-1], sets[-2] if len(sets) > 1 else ()
+
+    return LassoPath._deferring(
+        {
+            "features": lambda: fits()[0],
+            "coef_path": lambda: fits()[1],
+            "intercept": lambda: fits()[2],
+            "r2": lambda: fits()[3],
+            "active": active,
+        },
+        knots=knots,
+        forced=S[problem.d - m :],  # without the column of ones
+        status=end,
+        fit=problem.design.fit(positive),
+    )
+
+
+def _join(blocks: tuple[KnotBlock, ...]) -> KnotBlock:
     """Return the knots of all blocks as one block."""
+    if len(blocks) == 1:
+        return blocks[0]
     lams = np.concatenate([block.lams for block in blocks])
     columns = np.unique(np.concatenate([block.columns for block in blocks]))
     coef = np.zeros((len(lams), len(columns)))
@@ -152,22 +205,22 @@ def _join(blocks: list[KnotBlock]) -> KnotBlock:
     return KnotBlock(lams, columns, coef, [P for block in blocks for P in block.active])
 
 
-def _fits(problem: Problem, S: IndexArray, block: KnotBlock) -> tuple[IndexArray, FloatArray, FloatArray]:
-    """Return the p columns with a nonzero coefficient at one of the m knots, β on them (m, p), and R² (m,).
+def _centred(problem: Problem) -> tuple[float, FloatArray]:
+    """Return ‖z‖² and Xᵀz (d,), which give R², for z = y, or with an intercept z = y − ȳ.
 
-    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
-    and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
-    KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
+    Let f = Xβ, with an intercept without it and centred, where ȳ is the mean of y. Let r = y − Xβ, and S̄ the
+    penalised features. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩
+    + λ‖β_{S̄}‖₁.
     """
     ones = problem.design.ones
-    z, c = problem.y, problem.Xty
-    if ones is not None:
-        for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
-            z = z - (ones @ z) / (ones @ ones) * ones
-        c = problem.correlate(z)
-        c[-1] = 0
-    features, coef, r2 = kernels.summary(block.coef, block.columns, block.lams, c, S, float(z @ z))
-    return features, coef, r2
+    z = problem.y
+    if ones is None:
+        return float(z @ z), problem.Xty
+    for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
+        z = z - (ones @ z) / (ones @ ones) * ones
+    c = problem.correlate(z)
+    c[-1] = 0
+    return float(z @ z), c
 
 
 def path_beyond(problem: Problem, most: int, forced: Columns) -> LassoPath:

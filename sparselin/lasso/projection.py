@@ -71,9 +71,18 @@ def project_dual(
         solution = solution_at(problem, S, lam)
         if solution is None:
             return _by_path(problem, S, lam)
-        coef, u, c = solution
-        gap = gap_at(u, u, c, S, coef, lam, problem.column_norms).gap
-        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
+    coef, u, c = solution
+    norms = problem.column_norms
+    return DualProjection._deferring(
+        {
+            "active": lambda: _active(coef, S),
+            "duality_gap": lambda: gap_at(u, u, c, S, coef, lam, norms).gap,
+        },
+        u=u,
+        coef=coef,
+        status=Status.COMPLETED,
+        names=problem.names,
+    )
 
 
 def _by_path(problem: Problem, S: IndexArray, lam: float) -> DualProjection:

@@ -13,7 +13,7 @@ from unittest import mock
 from sparselin.greedy._pursuit import Pursuit
 from sparselin.greedy._runs import Run
 from sparselin.greedy._single import ByRule
-from sparselin.lasso import _working_set
+from sparselin.lasso import _small
 
 from . import paths
 from .oracles import C
@@ -27,7 +27,7 @@ def without_compiled_calls():
         mock.patch.object(Run, "begin", return_value=None),
         mock.patch.object(Pursuit, "_screen", lambda self, first=None: ByRule(self.selection)),
         mock.patch.object(Pursuit, "_worth_screening", return_value=False),
-        mock.patch.object(_working_set, "small_path", return_value=None),
+        mock.patch.object(_small, "small_path", return_value=None),
     ):
         yield
 

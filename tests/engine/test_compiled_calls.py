@@ -14,7 +14,7 @@ from attacks.careful import without_compiled_calls
 import sparselin as sl
 from sparselin.greedy import _runs, _single
 from sparselin.greedy._runs import Run
-from sparselin.lasso import _working_set
+from sparselin.lasso import _small
 
 
 def designs():
@@ -119,12 +119,12 @@ def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_c
 def test_compiled_knots_are_those_of_the_homotopy():
     answers = []
 
-    def counting(*arguments, follow=_working_set.small_path):
+    def counting(*arguments, follow=_small.small_path):
         answers.append(follow(*arguments))
         return answers[-1]
 
     for seed, X, y in designs():
-        with mock.patch.object(_working_set, "small_path", counting):
+        with mock.patch.object(_small, "small_path", counting):
             quick = sl.lasso_path(X, y)
         with without_compiled_calls():
             careful = sl.lasso_path(X, y)

@@ -15,7 +15,7 @@ from ties import DESIGNS, KINDS, tied
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin.lasso._working_set import KnotBlock
-from sparselin.lasso.path import _path
+from sparselin.lasso.path import _path_of
 from sparselin.testing import integer_designs, tied_designs
 
 
@@ -240,7 +240,7 @@ def test_knots_that_are_one_in_float32_stay_apart():
     problem = sl.Problem(np.eye(2, dtype=np.float32), np.array([2, 1], np.float32))
     lams, coef = np.array([2, 1 + 1e-12, 1, 0.5]), np.array([[0, 0], [1, 0], [0, 1], [0, 2.0]])
     block = KnotBlock(lams, np.arange(2), coef, [(0,), (), (1,), (1,)])
-    path = _path(problem, np.zeros(0, np.intp), False, [block], sl.Status.COMPLETED)
+    path = _path_of(problem, np.zeros(0, np.intp), False, [block], sl.Status.COMPLETED)
     assert np.all(np.diff(path.knots) < 0)
     assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)
     assert path.at(0.75) == pytest.approx([0, 1.5], abs=1e-6)

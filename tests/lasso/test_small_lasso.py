@@ -73,8 +73,8 @@ def test_what_rounding_leaves_undecided_is_left_to_the_careful_path():
 def test_projections_widen_their_columns(only_small, monkeypatch, order, S, share, rng):
     """Columns correlate with their neighbours, so that the first columns are the wrong ones."""
     monkeypatch.setattr(small, "_FIRST", 8)
-    rounds, finish = [], small.small_lasso.finish
-    monkeypatch.setattr(small.small_lasso, "finish", lambda *a: rounds.append(1) or finish(*a))
+    rounds, run = [], small.small_lasso.run
+    monkeypatch.setattr(small.small_lasso, "run", lambda *a: rounds.append(1) or run(*a))
     X = rng.normal(size=(80, 700))
     for j in range(1, 700):
         X[:, j] += 0.9 * X[:, j - 1]
