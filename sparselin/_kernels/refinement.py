@@ -100,3 +100,37 @@ def along(high, low, lam, slope_high, slope_low):
         s, e2 = _sum(high[j], p)
         out[j] = s + (e + e2 + low[j] - lam * slope_low[j])
     return out
+
+
+@inner()
+def _twofold_dot(a, b):
+    """Return ⟨a, b⟩ as a sum of two floats, computed in twice the precision."""
+    total = 0.0
+    rest = 0.0
+    for i in range(a.size):
+        p, e = _product(a[i], b[i])
+        total, e2 = _sum(total, p)
+        rest += e + e2
+    return _sum(total, rest)
+
+
+@kernel()
+def first_segment(x, z, y):
+    """Return ⟨x, y⟩, ‖x‖², and the λ at which column z enters the LASSO after column x, accurate to rounding.
+
+    Column x enters at λ* = |⟨x, y⟩|. Below λ* the residual is r₀ + λu with u = s·x/‖x‖², s = sign ⟨x, y⟩. So
+    column z enters at λ = |a|/(1 − sign(a)b) with a = ⟨z, r₀⟩ and b = ⟨z, u⟩. Both are multiplied by ‖x‖²:
+
+        ‖x‖²a = ⟨z, y⟩‖x‖² − ⟨x, y⟩⟨z, x⟩,   ‖x‖²b = s⟨z, x⟩.
+    """
+    c, c_low = _twofold_dot(x, y)
+    h, h_low = _twofold_dot(x, x)
+    d, d_low = _twofold_dot(z, y)
+    g, g_low = _twofold_dot(z, x)
+    p, e = _product(d, h)
+    q, e2 = _product(-c, g)
+    a, e3 = _sum(p, q)
+    a += e3 + (e + e2 + (d * h_low + d_low * h - c * g_low - c_low * g))
+    s = 1.0 if (c > 0) == (a > 0) else -1.0  # s·sign(a)
+    speed, e = _sum(h, -s * g)
+    return c, h, abs(a) / (speed + (e + (h_low - s * g_low)))

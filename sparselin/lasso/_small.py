@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
-from sparselin._kernels import small_lasso
+from sparselin._kernels import refinement, small_lasso
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.design import read_only
-from sparselin.problem.errors import product_error
+from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FloatArray, IndexArray
 
 FEW = 96  # up to this many columns the path is followed on all columns
 _SMALL = 10**6  # the most entries of a small X
 _LARGEST_ERROR = 1e-9  # the largest error of c, as a share of λ, with which a solution counts as proved
 _FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
+_LEAST = 2.0**-200  # lengths below it, or above its inverse, might underflow or overflow in `first_segment`
 _NO_TRAIL = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
 
 
@@ -149,3 +150,66 @@ def solution_at(
             coef = np.zeros(d)
             coef[index] = run.beta
             return coef, run.r, c
+
+
+class FirstSegment(NamedTuple):
+    """The LASSO path between its first two knots, accurate to rounding.
+
+    j : the column that enters at the first knot.
+    product, square : ⟨X_j, y⟩ and ‖X_j‖².
+    lower : the λ of the second knot, or zero if there is none.
+    """
+
+    j: int
+    product: float
+    square: float
+    lower: float
+
+
+def first_segment(problem: Problem) -> FirstSegment | None:
+    """Return the first segment of the LASSO path without features in S.
+
+    As in `solution_at`, the path is followed on some columns, and is right if all other columns are below λ
+    at both knots by more than rounding. Returns None if rounding leaves a knot undecided, or if the data are
+    not plain: dense and in float64, without an intercept, scales or weights.
+    """
+    d, norms = problem.d, problem.column_norms
+    if not (_is_plain(problem) and _LEAST < problem.y_norm < 1 / _LEAST):
+        return None
+    c = np.abs(problem.Xty)
+    index = np.arange(d) if d <= FEW else c.argpartition(d - _FIRST)[d - _FIRST :]
+    until = kernels.Until(0.0, 2)
+    while True:
+        M = len(index)
+        rows = _rows(problem) if d == M else problem.columns(index).T
+        trail = kernels.Trail(np.empty((2, M)), np.empty(2), np.empty(2), np.empty(2, np.intp))
+        run = _run(problem, rows, index, index[:0], until, trail)
+        if run.points < 2:
+            return None
+        j, k = trail.events.tolist()
+        error = 4 * problem.rounding() * trail.sizes.item(1) * norms
+        near = c >= trail.lams[0] - error
+        if np.count_nonzero(near) > 1:  # a tie, also with a column whose correlation decreases faster than λ
+            return None
+        if d > M:
+            r = problem.y - trail.coef[1, j - 1] * rows[j - 1]
+            near = np.abs(problem.correlate(r)) >= trail.lams[1] - error
+            near[index] = False
+            if near.any():
+                index = np.concatenate([index, np.flatnonzero(near)])
+                continue
+        ends = run.ending == kernels.DONE
+        if (run.size == 0) if ends else k <= 0:
+            return None
+        x, z = rows[j - 1], rows[max(k, 1) - 1]
+        lengths = norms[index[[j - 1, k - 1]]]
+        if not (lengths.min() > _LEAST and lengths.max() < 1 / _LEAST):
+            return None
+        product, square, lower = refinement.first_segment(read_only(x), read_only(z), problem.y)
+        return FirstSegment(int(index[j - 1]), product, square, 0.0 if ends else lower)
+
+
+def _is_plain(problem: Problem) -> bool:
+    """Return whether the data are a dense X and y in float64, exact to rounding, without scales and ones."""
+    exact = problem.kind == "dense" and problem.eps == EPS and not problem.is_multiplied
+    return exact and problem.is_plain and problem.dtype == np.float64

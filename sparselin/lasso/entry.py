@@ -5,11 +5,13 @@ S are the features without penalty.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.lasso import _small
 from sparselin.lasso._dependent import dependence_moves, keeps_fit, largest_support
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.linalg.thin_qr import refine
@@ -113,7 +115,30 @@ def first_entry(
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
     problem = as_problem(X, y, **data, operator=True)
-    return entry_of(problem, Homotopy(problem, problem.unpenalized_columns(forced, unpenalized)))
+    S = problem.unpenalized_columns(forced, unpenalized)
+    segment = None if len(S) else _small.first_segment(problem)
+    return entry_of(problem, Homotopy(problem, S)) if segment is None else _entry_below(problem, segment)
+
+
+def _entry_below(problem: Problem, segment: _small.FirstSegment) -> FirstEntry:
+    """Return the `FirstEntry` of a problem with an empty S, where T = {j}, given the path below λ*."""
+    j, product, square, lower = segment
+    lam = abs(product)
+    T = np.array([j])
+    norm = problem.y_norm
+    proof = _proof_lower(problem, problem.correlate(problem.y), T, T[:0], lam, norm)
+    return FirstEntry(
+        lam_star=lam,
+        tied=(j,),
+        active=(j,),
+        signs=np.array([math.copysign(1.0, product)]),
+        direction=np.array([1 / square]),
+        window_lower=lower,
+        proof_lower=max(lower, proof),
+        residual_norm=norm,
+        status=Status.COMPLETED,
+        names=problem.names,
+    )
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:

@@ -28,6 +28,7 @@ def without_compiled_calls():
         mock.patch.object(Pursuit, "_screen", lambda self, first=None: ByRule(self.selection)),
         mock.patch.object(Pursuit, "_worth_screening", return_value=False),
         mock.patch.object(_small, "small_path", return_value=None),
+        mock.patch.object(_small, "first_segment", return_value=None),
     ):
         yield
 

@@ -5,6 +5,8 @@ import dataclasses
 import functools
 import itertools
 import pickle
+from fractions import Fraction
+from operator import mul
 from unittest import mock
 
 import numpy as np
@@ -131,3 +133,47 @@ def test_compiled_knots_are_those_of_the_homotopy():
         assert quick.active == careful.active, seed
         np.testing.assert_allclose(quick.knots, careful.knots, rtol=1e-10, atol=1e-12 * quick.knots[0])
     assert sum(answer is not None for answer in answers) == 30
+
+
+def test_compiled_entries_are_those_of_the_homotopy():
+    """Columns correlate, so that with d = 200 the column of the second knot is often not among the first."""
+    answers = []
+
+    def counting(problem, find=_small.first_segment):
+        answers.append(find(problem))
+        return answers[-1]
+
+    rng = np.random.default_rng(20261129)
+    wide = [
+        (0, np.cumsum(rng.standard_normal((30, 200)), axis=1), rng.standard_normal(30)) for _ in range(20)
+    ]
+    for seed, X, y in [*designs(), *wide]:
+        with mock.patch.object(_small, "first_segment", counting):
+            quick = sl.first_entry(X, y)
+        with without_compiled_calls():
+            careful = sl.first_entry(X, y)
+        assert (quick.tied, quick.active, quick.status) == (careful.tied, careful.active, careful.status), (
+            seed
+        )
+        assert quick.lam_star == careful.lam_star, seed
+        for name in ("signs", "direction", "window_lower", "proof_lower", "residual_norm"):
+            found, expected = getattr(quick, name), getattr(careful, name)
+            np.testing.assert_allclose(found, expected, rtol=1e-13, err_msg=f"{name}, {seed}")
+    assert sum(answer is not None for answer in answers) >= 40
+
+
+def test_the_window_is_known_to_rounding():
+    """The columns have a large mean, so that sums over them cancel; λ₂ is computed in rational numbers."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, y = rng.standard_normal((12, 2)) + 30, rng.standard_normal(12) + 7
+        segment = _small.first_segment(sl.Problem(X, y))
+        x, z = (X[:, segment.j], X[:, 1 - segment.j])
+        a, b, g, h = (
+            sum(map(mul, map(Fraction, v.tolist()), map(Fraction, w.tolist())))
+            for v, w in ((x, y), (z, y), (x, z), (x, x))
+        )
+        rest = b - a * g / h
+        lower = abs(rest) / (1 - g / h if (a > 0) == (rest > 0) else 1 + g / h)
+        assert segment.lower == pytest.approx(float(lower), rel=4e-16)
+        assert segment.product == pytest.approx(float(a), rel=2e-16)
