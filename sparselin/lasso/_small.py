@@ -55,9 +55,9 @@ def _run(
     """
     norms = problem.column_norms
     M, n = rows.shape
+    c0: Any = problem.Xty[index]
     with workers(2.0 * M * M * n):
         H = rows @ rows.T
-    c0: Any = problem.Xty[index]
     columns = kernels.Columns(
         H=H,
         c0=c0,

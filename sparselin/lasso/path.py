@@ -156,38 +156,82 @@ def _path(
 
     block : the function that returns all knots as one block.
     """
-    m, dtype, scale = problem.n_features, problem.dtype, problem.design.scale
-    with_ones = problem.d > m
-    z, c = _centred(problem)
+    fits = _Fits(problem, S, block)
+    later = {
+        "features": fits.features,
+        "coef_path": fits.coef_path,
+        "intercept": fits.intercept,
+        "r2": fits.r2,
+        "active": fits.active,
+    }
+    return LassoPath._deferring(
+        later,
+        knots=knots,
+        forced=S[problem.d - problem.n_features :],  # without the column of ones
+        status=end,
+        fit=problem.design.fit(positive),
+    )
 
-    @functools.cache
-    def fits() -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
-        whole = block()
-        features, coef, r2 = kernels.summary(whole.coef, whole.columns, whole.lams, c, S, z)
+
+class _Fits:
+    """The fits at the knots of a path, which are computed once, when one of their numbers is read.
+
+    total, c : ‖z‖² and Xᵀz (d,), which give R², for z = y, or with an intercept z = y − ȳ, where ȳ is the
+        mean of y. Let f = Xβ, with an intercept without it and centred. Let r = y − Xβ, and S̄ the penalised
+        features. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ +
+        λ‖β_{S̄}‖₁.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray, block: Callable[[], KnotBlock]) -> None:
+        ones = problem.design.ones
+        self._m = problem.n_features
+        self._dtype = problem.dtype
+        self._scale = problem.design.scale
+        self._with_ones = ones is not None
+        self._S = S
+        self._block = block
+        z = problem.y
+        self._c = problem.Xty
+        if ones is not None:
+            for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
+                z = z - (ones @ z) / (ones @ ones) * ones
+            self._c = problem.correlate(z)
+            self._c[-1] = 0
+        self._total = float(z @ z)
+
+    @functools.cached_property
+    def _arrays(self) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+        m, dtype, scale = self._m, self._dtype, self._scale
+        whole = self._block()
+        given = whole.coef, whole.columns, whole.lams, self._c, self._S, self._total
+        features, coef, r2 = kernels.summary(*given)
         coef = coef.astype(dtype, copy=False)
-        intercept = np.zeros(len(knots), dtype)
-        if with_ones and len(features) and features[-1] == m:  # the column of ones
+        intercept = np.zeros(len(coef), dtype)
+        if self._with_ones and len(features) and features[-1] == m:  # the column of ones
             features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
         coef = coef if scale is None else coef * scale[features]
         return features, coef, intercept, r2.astype(dtype, copy=False)
 
-    def active() -> tuple[tuple[int, ...], ...]:
-        sets = block().active
-        return *sets[:-1], sets[-2] if len(sets) > 1 else ()
+    def features(self) -> IndexArray:
+        """Return the p features with a nonzero coefficient at one of the m knots."""
+        return self._arrays[0]
 
-    return LassoPath._deferring(
-        {
-            "features": lambda: fits()[0],
-            "coef_path": lambda: fits()[1],
-            "intercept": lambda: fits()[2],
-            "r2": lambda: fits()[3],
-            "active": active,
-        },
-        knots=knots,
-        forced=S[problem.d - m :],  # without the column of ones
-        status=end,
-        fit=problem.design.fit(positive),
-    )
+    def coef_path(self) -> FloatArray:
+        """Return their coefficients (m, p) in the units of X."""
+        return self._arrays[1]
+
+    def intercept(self) -> FloatArray:
+        """Return the intercepts (m,)."""
+        return self._arrays[2]
+
+    def r2(self) -> FloatArray:
+        """Return R² (m,)."""
+        return self._arrays[3]
+
+    def active(self) -> tuple[tuple[int, ...], ...]:
+        """Return the active sets of `LassoPath`."""
+        sets = self._block().active
+        return *sets[:-1], sets[-2] if len(sets) > 1 else ()
 
 
 def _join(blocks: tuple[KnotBlock, ...]) -> KnotBlock:
@@ -203,24 +247,6 @@ def _join(blocks: tuple[KnotBlock, ...]) -> KnotBlock:
         stop = stop + len(block.lams)
         coef[start:stop, np.searchsorted(columns, block.columns)] = block.coef
     return KnotBlock(lams, columns, coef, [P for block in blocks for P in block.active])
-
-
-def _centred(problem: Problem) -> tuple[float, FloatArray]:
-    """Return ‖z‖² and Xᵀz (d,), which give R², for z = y, or with an intercept z = y − ȳ.
-
-    Let f = Xβ, with an intercept without it and centred, where ȳ is the mean of y. Let r = y − Xβ, and S̄ the
-    penalised features. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩
-    + λ‖β_{S̄}‖₁.
-    """
-    ones = problem.design.ones
-    z = problem.y
-    if ones is None:
-        return float(z @ z), problem.Xty
-    for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
-        z = z - (ones @ z) / (ones @ ones) * ones
-    c = problem.correlate(z)
-    c[-1] = 0
-    return float(z @ z), c
 
 
 def path_beyond(problem: Problem, most: int, forced: Columns) -> LassoPath:

@@ -214,6 +214,8 @@ class ProblemData(_Parts):
 
         alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
         """
+        if alias is None and type(forced) is tuple and not forced:
+            return np.arange(self.n_features, self.d)
         if alias is None:
             return self.with_ones(self.indices(forced, "forced"))
         if len(self.indices(forced, "forced")):
