@@ -79,6 +79,18 @@ def finish(columns, place, rows, y, beta, r):
 
 
 @kernel()
+def correlate(X, by_rows, r, c):
+    """Compute c = Xᵀr (d,) for a small X (n, d); if not `by_rows`, X is given as its transpose."""
+    if by_rows:
+        c[:] = 0
+        for i in range(r.size):
+            subtract(-r[i], X[i], c)
+    else:
+        for j in range(c.size):
+            c[j] = dot(X[j], r)
+
+
+@kernel()
 def violations(c, lam, unit, norms, index, t, beta, excess):
     """Compute by how much the columns violate |c_j| ≤ λ at a solution: |c_j| − λ, or zero.
 

@@ -4,12 +4,13 @@ The path is followed by `kernels.follow`, as in `Guess`, but without classes for
 anything undecided, the result is None, and the caller uses `knot_blocks` or `Homotopy`.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin._kernels import LARGE, refinement, small_lasso
 from sparselin._kernels import homotopy as kernels
-from sparselin._kernels import refinement, small_lasso
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
@@ -18,7 +19,7 @@ from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FloatArray, IndexArray
 
 FEW = 96  # up to this many columns the path is followed on all columns
-_SMALL = 10**6  # the most entries of a small X
+SMALL = 10**6  # the most entries of a small X
 _LARGEST_ERROR = 1e-9  # the largest error of c, as a share of λ, with which a solution counts as proved
 _FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
 _LEAST = 2.0**-200  # lengths below it, or above its inverse, might underflow or overflow in `first_segment`
@@ -82,7 +83,7 @@ def small_path(
     Returns None if λ*(S) ≤ lam_min, if rounding leaves a knot undecided, or if the problem is not small.
     """
     d = problem.d
-    if d > FEW or problem.n * d > _SMALL or problem.dtype != np.float64 or not problem.has_columns:
+    if d > FEW or problem.n * d > SMALL or problem.dtype != np.float64 or not problem.has_columns:
         return None
     size = min(limit, 32 + 4 * d)
     trail = kernels.Trail(np.empty((size, d)), np.empty(size), np.empty(size), np.empty(size, np.intp))
@@ -114,10 +115,21 @@ def _rows(problem: Problem) -> FloatArray:
     return rows
 
 
-def solution_at(
-    problem: Problem, S: IndexArray, lam: float
-) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return β (d,), r = y − Xβ (n,) and Xᵀr (d,) of the LASSO at λ = lam, for a problem in float64.
+class Solution(NamedTuple):
+    """A solution of the LASSO, proved on all columns.
+
+    columns, beta : (M,) some columns, and their coefficients; all other coefficients are zero.
+    r, c : the residual r = y − Xβ (n,), and Xᵀr (d,).
+    """
+
+    columns: IndexArray
+    beta: FloatArray
+    r: FloatArray
+    c: FloatArray
+
+
+def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
+    """Return the solution of the LASSO at λ = lam, for a problem in float64.
 
     The path is followed down to λ on some columns, the candidates: S, the columns without penalty, and those
     with the largest |X_jᵀy|. Columns that violate |c_j| ≤ λ at the end, where c = Xᵀr, become candidates, and
@@ -138,18 +150,35 @@ def solution_at(
         many = min(many, max(_FIRST, len(index)))  # the sizes of the rounds grow geometrically
         if many:
             index = np.concatenate([index, excess.argpartition(d - many)[d - many :]])
-        run = _run(problem, problem.columns(index).T, index, free, until, _NO_TRAIL)
+        run = _run(problem, _rows_of(problem, index), index, free, until, _NO_TRAIL)
         if run.ending != kernels.DONE or run.size == 0:
             return None
-        c = problem.correlate(run.r)
+        c = _correlate(problem, run.r)
         unit = problem.rounding() * run.size
         many, known = small_lasso.violations(c, lam, unit, norms, index, t, run.beta, excess)
         if known or unit * norms.item(norms.argmax()) > _LARGEST_ERROR * lam:
             return None
         if many == 0:
-            coef = np.zeros(d)
-            coef[index] = run.beta
-            return coef, run.r, c
+            return Solution(index, run.beta, run.r, c)
+
+
+def _rows_of(problem: Problem, index: IndexArray) -> FloatArray:
+    """Return the columns `index` as rows, dense and in C order."""
+    if problem.is_plain and is_dense(problem):
+        return np.asarray(problem.X.T.take(index, axis=0))
+    return problem.columns(index).T
+
+
+def _correlate(problem: Problem, r: FloatArray) -> FloatArray:
+    """Return Xᵀr (d,); for a small X without BLAS, whose threads would have to be limited."""
+    X = problem.X
+    if not (problem.is_plain and is_dense(problem) and X.size < LARGE):
+        with workers(math.inf):
+            return problem.correlate(r)
+    by_rows = bool(X.flags.c_contiguous)
+    c = np.empty(problem.d)
+    small_lasso.correlate(X if by_rows else X.T, by_rows, r, c)
+    return c
 
 
 class FirstSegment(NamedTuple):
@@ -181,7 +210,7 @@ def first_segment(problem: Problem) -> FirstSegment | None:
     until = kernels.Until(0.0, 2)
     while True:
         M = len(index)
-        rows = _rows(problem) if d == M else problem.columns(index).T
+        rows = _rows(problem) if d == M else _rows_of(problem, index)
         trail = kernels.Trail(np.empty((2, M)), np.empty(2), np.empty(2), np.empty(2, np.intp))
         run = _run(problem, rows, index, index[:0], until, trail)
         if run.points < 2:
@@ -193,7 +222,7 @@ def first_segment(problem: Problem) -> FirstSegment | None:
             return None
         if d > M:
             r = problem.y - trail.coef[1, j - 1] * rows[j - 1]
-            near = np.abs(problem.correlate(r)) >= trail.lams[1] - error
+            near = np.abs(_correlate(problem, r)) >= trail.lams[1] - error
             near[index] = False
             if near.any():
                 index = np.concatenate([index, np.flatnonzero(near)])

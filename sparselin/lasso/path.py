@@ -16,7 +16,7 @@ from sparselin._kernels.notice import caller
 from sparselin.lasso import _small
 from sparselin.lasso._working_set import KnotBlock, block_of, proved_blocks
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
-from sparselin.results import FloatArray, IndexArray, LassoPath, Status
+from sparselin.results import Fit, FloatArray, IndexArray, LassoPath, Status
 from sparselin.validation import Columns, check_count, check_level
 from sparselin.validation.progress import ProgressLog
 
@@ -152,62 +152,61 @@ def _path(
     block: Callable[[], KnotBlock],
     end: Status,
 ) -> LassoPath:
-    """Return the `LassoPath` with these knots. Its other arrays are computed when they are read.
+    """Return the `LassoPath` with these knots.
+
+    For a small problem its other fields are computed when they are read; other paths do not keep X.
 
     block : the function that returns all knots as one block.
     """
-    fits = _Fits(problem, S, block)
-    later = {
-        "features": fits.features,
-        "coef_path": fits.coef_path,
-        "intercept": fits.intercept,
-        "r2": fits.r2,
-        "active": fits.active,
-    }
-    return LassoPath._deferring(
-        later,
+    fits = _Fits(problem, S, positive, block)
+    if problem.n * problem.d <= _small.SMALL:
+        return LassoPath._deferring(fits, knots=knots, status=end)
+    return LassoPath(
         knots=knots,
-        forced=S[problem.d - problem.n_features :],  # without the column of ones
+        features=fits.features(),
+        coef_path=fits.coef_path(),
+        intercept=fits.intercept(),
+        r2=fits.r2(),
+        active=fits.active(),
+        forced=fits.forced(),
         status=end,
-        fit=problem.design.fit(positive),
+        fit=fits.fit(),
     )
 
 
 class _Fits:
-    """The fits at the knots of a path, which are computed once, when one of their numbers is read.
+    """The fits at the knots of a path: all fields of a `LassoPath` except its knots and its status."""
 
-    total, c : ‖z‖² and Xᵀz (d,), which give R², for z = y, or with an intercept z = y − ȳ, where ȳ is the
-        mean of y. Let f = Xβ, with an intercept without it and centred. Let r = y − Xβ, and S̄ the penalised
-        features. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ +
-        λ‖β_{S̄}‖₁.
-    """
-
-    def __init__(self, problem: Problem, S: IndexArray, block: Callable[[], KnotBlock]) -> None:
-        ones = problem.design.ones
-        self._m = problem.n_features
-        self._dtype = problem.dtype
-        self._scale = problem.design.scale
-        self._with_ones = ones is not None
+    def __init__(
+        self, problem: Problem, S: IndexArray, positive: bool, block: Callable[[], KnotBlock]
+    ) -> None:
+        self._problem = problem
         self._S = S
+        self._positive = positive
         self._block = block
-        z = problem.y
-        self._c = problem.Xty
-        if ones is not None:
-            for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
-                z = z - (ones @ z) / (ones @ ones) * ones
-            self._c = problem.correlate(z)
-            self._c[-1] = 0
-        self._total = float(z @ z)
 
     @functools.cached_property
     def _arrays(self) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
-        m, dtype, scale = self._m, self._dtype, self._scale
-        whole = self._block()
-        given = whole.coef, whole.columns, whole.lams, self._c, self._S, self._total
+        """The features, β, the intercepts and R².
+
+        Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of
+        y, and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features.
+        By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
+        """
+        problem, whole = self._problem, self._block()
+        m, dtype, scale = problem.n_features, problem.dtype, problem.design.scale
+        ones = problem.design.ones
+        z, c = problem.y, problem.Xty
+        if ones is not None:
+            for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
+                z = z - (ones @ z) / (ones @ ones) * ones
+            c = problem.correlate(z)
+            c[-1] = 0
+        given = whole.coef, whole.columns, whole.lams, c, self._S, float(z @ z)
         features, coef, r2 = kernels.summary(*given)
         coef = coef.astype(dtype, copy=False)
         intercept = np.zeros(len(coef), dtype)
-        if self._with_ones and len(features) and features[-1] == m:  # the column of ones
+        if ones is not None and len(features) and features[-1] == m:  # the column of ones
             features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
         coef = coef if scale is None else coef * scale[features]
         return features, coef, intercept, r2.astype(dtype, copy=False)
@@ -232,6 +231,14 @@ class _Fits:
         """Return the active sets of `LassoPath`."""
         sets = self._block().active
         return *sets[:-1], sets[-2] if len(sets) > 1 else ()
+
+    def forced(self) -> IndexArray:
+        """Return S without the column of ones."""
+        return self._S[self._problem.d - self._problem.n_features :]
+
+    def fit(self) -> Fit:
+        """Return the properties of the fits."""
+        return self._problem.design.fit(self._positive)
 
 
 def _join(blocks: tuple[KnotBlock, ...]) -> KnotBlock:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso._small import solution_at
+from sparselin.lasso._small import Solution, solution_at
 from sparselin.lasso._working_set import knot_blocks
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
-from sparselin.validation import Columns, check_level
+from sparselin.validation import Columns, Names, check_level
 
 
 @suggest_names
@@ -67,22 +67,42 @@ def project_dual(
     problem = Problem(X, v)
     S = problem.unpenalized_columns(forced, unpenalized)
     lam = check_level(lam, "lam")
-    with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
-        solution = solution_at(problem, S, lam)
-        if solution is None:
+    solution = solution_at(problem, S, lam)
+    if solution is None:
+        with workers(math.inf):  # limit BLAS to one thread: it would wake others for many small products
             return _by_path(problem, S, lam)
-    coef, u, c = solution
-    norms = problem.column_norms
-    return DualProjection._deferring(
-        {
-            "active": lambda: _active(coef, S),
-            "duality_gap": lambda: gap_at(u, u, c, S, coef, lam, norms).gap,
-        },
-        u=u,
-        coef=coef,
-        status=Status.COMPLETED,
-        names=problem.names,
-    )
+    later = _OfSolution(problem, S, lam, solution)
+    return DualProjection._deferring(later, u=solution.r, status=Status.COMPLETED)
+
+
+class _OfSolution:
+    """The fields of a `DualProjection` that are computed when they are read, given the LASSO solution."""
+
+    def __init__(self, problem: Problem, S: IndexArray, lam: float, solution: Solution) -> None:
+        self._names = problem.names
+        self._norms = problem.column_norms
+        self._S = S
+        self._lam = lam
+        self._solution = solution
+
+    def coef(self) -> FloatArray:
+        """Return β (d,)."""
+        coef = np.zeros(len(self._norms))
+        coef[self._solution.columns] = self._solution.beta
+        return coef
+
+    def active(self) -> tuple[int, ...]:
+        """Return the features outside S with a nonzero coefficient."""
+        return _active(self.coef(), self._S)
+
+    def duality_gap(self) -> float:
+        """Return the duality gap."""
+        r = self._solution.r
+        return gap_at(r, r, self._solution.c, self._S, self.coef(), self._lam, self._norms).gap
+
+    def names(self) -> Names:
+        """Return the names of the features."""
+        return self._names
 
 
 def _by_path(problem: Problem, S: IndexArray, lam: float) -> DualProjection:

@@ -214,10 +214,9 @@ class ProblemData(_Parts):
 
         alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
         """
-        if alias is None and type(forced) is tuple and not forced:
-            return np.arange(self.n_features, self.d)
         if alias is None:
-            return self.with_ones(self.indices(forced, "forced"))
+            S = self.indices(forced, "forced")
+            return S if self.d == self.n_features else self.with_ones(S)
         if len(self.indices(forced, "forced")):
             raise ValueError("unpenalized is another name for forced. Pass only one of them")
         return self.with_ones(self.indices(alias, "unpenalized"))

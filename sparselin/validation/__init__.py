@@ -290,6 +290,9 @@ def check_indices(
 
     Raises ValueError if an index is also the label of another column.
     """
+    none: bool = indices == () if type(indices) is tuple else getattr(indices, "shape", None) == (0,)
+    if none:  # spares a small problem several microseconds
+        return np.zeros(0, np.intp)
     given: list[int | str] = []
     try:
         if isinstance(indices, str):

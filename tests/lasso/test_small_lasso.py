@@ -40,7 +40,7 @@ def test_paths_are_those_of_larger_problems(monkeypatch, order, shape, options, 
     S = problem.unpenalized_columns(more.get("forced", ()))
     sizes = more.get("lam_min", 0.0), more.get("max_steps", 999) + 1, more.get("positive", False)
     knots, path = small.small_path(problem, S, *sizes), sl.lasso_path(problem, **more)
-    monkeypatch.setattr(small, "_SMALL", 0)
+    monkeypatch.setattr(small, "SMALL", 0)
     assert small.small_path(problem, S, *sizes) is None
     other = sl.lasso_path(problem, **more)
     assert (path.active, path.status) == (other.active, other.status)
