@@ -15,22 +15,13 @@ from numba.extending import lower_builtin, overload, type_callable
 from sparselin._kernels import primitives
 from sparselin._kernels.primitives import LANES
 
-
-def _fma(a: Any, b: Any, c: Any) -> Any:
-    """Return a·b + c in float32, rounded once."""
+type_callable(primitives.multiply_add)(lambda context: lambda a, b, c: types.float64)
 
 
-def _define_multiply_add(function: Any, kind: Any) -> None:
-    """Let `function` be the instruction for numbers of type `kind`, or else a function of the C library."""
-    type_callable(function)(lambda context: lambda a, b, c: kind)
-
-    @lower_builtin(function, kind, kind, kind)  # type: ignore[untyped-decorator]
-    def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.fma(*values)
-
-
-_define_multiply_add(primitives.multiply_add, types.float64)
-_define_multiply_add(_fma, types.float32)
+@lower_builtin(primitives.multiply_add, types.float64, types.float64, types.float64)  # type: ignore[untyped-decorator]
+def _multiply_add(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """Write the instruction, or else a call of the C library."""
+    return builder.fma(*values)
 
 
 def _define_dot(function: Any, kind: Any) -> None:
@@ -108,22 +99,79 @@ def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> An
     return builder.extract_element(builder.load(sums[0]), ir.Constant(ir.IntType(32), 0))
 
 
-@overload(primitives.add_eight_rows)  # type: ignore[untyped-decorator]
-def _add_eight_rows(A, i, left, x, out):  # type: ignore[no-untyped-def]
-    def add_eight_rows(A, i, left, x, out):  # type: ignore[no-untyped-def]
-        right = left + out.size
-        a, b, c, e = A[i, left:right], A[i + 1, left:right], A[i + 2, left:right], A[i + 3, left:right]
-        f, g, h, k = A[i + 4, left:right], A[i + 5, left:right], A[i + 6, left:right], A[i + 7, left:right]
-        xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
-        xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
-        for j in range(out.size):
-            ab = _fma(xa, np.float32(a[j]), xb * np.float32(b[j]))
-            ce = _fma(xc, np.float32(c[j]), xe * np.float32(e[j]))
-            fg = _fma(xf, np.float32(f[j]), xg * np.float32(g[j]))
-            hk = _fma(xh, np.float32(h[j]), xk * np.float32(k[j]))
-            out[j] += (ab + ce) + (fg + hk)
+_PAIRS = (types.Array, types.Integer, types.Integer, types.Array, types.Array)
 
-    return add_eight_rows
+
+@type_callable(primitives.add_four_pairs)  # type: ignore[untyped-decorator]
+def _add_four_pairs(context: Any) -> Any:
+    return lambda A, p, left, x, out: types.none
+
+
+@lower_builtin(primitives.add_four_pairs, *_PAIRS)  # type: ignore[untyped-decorator]
+def _lower_add_four_pairs(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """Write code for a loop over vectors of eight entries, and another over the entries that are left.
+
+    Compilers know the sum of the even and the odd entries of a product of short integers as one instruction
+    (pmaddwd), which they do not find in a loop in Python.
+    """
+    A, p, left, x, out = (
+        context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, values, strict=True)
+    )
+    (size,) = cgutils.unpack_tuple(builder, out.shape)
+    _, columns = cgutils.unpack_tuple(builder, A.shape)
+    p, left = (builder.sext(index, size.type) if index.type != size.type else index for index in (p, left))
+
+    def number(n: int) -> Any:
+        return ir.Constant(size.type, n)
+
+    rows = [builder.add(p, number(s)) for s in range(4)]
+    starts = [builder.gep(A.data, [builder.add(builder.mul(row, columns), left)]) for row in rows]
+    factors = [builder.load(builder.gep(x.data, [row])) for row in rows]
+
+    def load(data: Any, j: Any, width: int) -> tuple[Any, Any]:
+        kind = ir.VectorType(data.type.pointee, width)
+        place = builder.bitcast(builder.gep(data, [j]), ir.PointerType(kind))
+        return place, builder.load(place, align=4)
+
+    def products(start: Any, factor: Any, j: Any, width: int) -> Any:
+        """Return the sums of two products each, for the entries j, …, j + width − 1."""
+        short, long = (ir.VectorType(ir.IntType(bits), 2 * width) for bits in (16, 32))
+        entries = load(start, j, width)[1]
+        repeated = _repeat(builder, factor, width)
+        terms = builder.mul(
+            *(builder.sext(builder.bitcast(value, short), long) for value in (entries, repeated))
+        )
+        return builder.add(*(_every_second(builder, terms, first, width) for first in (0, 1)))
+
+    def add(j: Any, width: int) -> None:
+        sums = [products(*pair, j, width) for pair in zip(starts, factors, strict=True)]
+        halves = [
+            builder.sitofp(builder.add(*pair), ir.VectorType(ir.FloatType(), width))
+            for pair in (sums[:2], sums[2:])
+        ]
+        place, before = load(out.data, j, width)
+        builder.store(builder.fadd(before, builder.fadd(*halves)), place, align=4)
+
+    last = builder.sub(size, builder.and_(size, number(7)))
+    with cgutils.for_range_slice(builder, number(0), last, number(8), size.type) as (j, _):
+        add(j, 8)
+    with cgutils.for_range_slice(builder, last, size, number(1), size.type) as (j, _):
+        add(j, 1)
+    return context.get_dummy_value()
+
+
+def _repeat(builder: Any, value: Any, width: int) -> Any:
+    """Return a vector whose entries are all equal to `value`."""
+    empty = ir.Constant(ir.VectorType(value.type, width), ir.Undefined)
+    one = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width))
+
+
+def _every_second(builder: Any, vector: Any, first: int, width: int) -> Any:
+    """Return a vector of the entries first, first + 2, … of a vector."""
+    places = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(first, 2 * width, 2)))
+    return builder.shuffle_vector(vector, vector, places)
 
 
 @overload(primitives.subtract)  # type: ignore[untyped-decorator]

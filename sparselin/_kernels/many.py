@@ -16,7 +16,7 @@ def screened(X, by_rows, scale, norms):
     n, d = X.shape if by_rows else X.shape[::-1]
     return ScreenedDesign(
         X=X,
-        copy=np.empty((n, d), np.int16),
+        copy=np.empty((4 * ((n + 7) // 8), d), np.int32),
         by_rows=by_rows,
         scale=scale,
         unit=np.empty(d),

@@ -69,24 +69,18 @@ def _sum_in_lanes(terms):
     return sums[0] + 0  # −0 becomes 0, with which compiled sums begin
 
 
-def add_eight_rows(A, i, left, x, out):
-    """Add Σₛxₛ·A[s, left:], i ≤ s < i + 8, to `out`, for integers A of 16 bits, and x and `out` in float32.
+def add_four_pairs(A, p, left, x, out):
+    """Add Σ_s⟨A[s, left:], x_s⟩, p ≤ s < p + 4, to `out` in float32, for pairs of integers in A and x.
 
-    With a = A[i], b = A[i + 1], … the sum is that of fma(xᵢ, a, xᵢ₊₁·b), … in pairs, where fma(a, b, c) is
-    a·b + c, rounded once. Here products are exact in float64. A sum that is rounded to odd there can be
-    rounded again without harm.
+    An entry of A and x, in int32, holds two integers of 16 bits, and ⟨a, x⟩ is the sum of their two products.
+    Sums of two such numbers must be less than 2³¹. They are exact, and the two sums are added in float32.
     """
-    rows = A[i : i + 8, left : left + out.size]
-    products = np.multiply(rows, x[i : i + 8, np.newaxis], dtype=np.float64)
-    a = products[::2]
-    c = products[1::2].astype(out.dtype)
-    sums = a + c
-    shares = sums - a
-    errors = (a - (sums - shares)) + (c - shares)
-    even = (errors != 0) & (sums.view(np.int64) % 2 == 0)
-    sums[even] = np.nextafter(sums[even], np.copysign(np.inf, errors[even]))
-    pairs = sums.astype(out.dtype)
-    out += (pairs[0] + pairs[1]) + (pairs[2] + pairs[3])
+    pairs = A[p : p + 4, left : left + out.size]
+    factors = x[p : p + 4, np.newaxis]
+    low = (pairs << 16 >> 16) * (factors << 16 >> 16)
+    sums = np.add.reduceat(low + (pairs >> 16) * (factors >> 16), [0, 2], dtype=np.int32)
+    rounded = sums.astype(out.dtype)
+    out += rounded[0] + rounded[1]
 
 
 def subtract(share, a, b):
@@ -124,7 +118,7 @@ WORK = {
     multiply_add: 170,
     dot: 700,
     narrow_dot: 700,
-    add_eight_rows: 3000,
+    add_four_pairs: 2000,
     subtract: 250,
     copy: 250,
     is_among: 250,

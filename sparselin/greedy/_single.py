@@ -16,6 +16,7 @@ method decides.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 
@@ -185,7 +186,8 @@ class Screened(ByRule):
         if length == 0:
             return -1, 0.0, 0.0
         scores = self._screen.scores(r / length)
-        found: tuple[int, float, float] = kernels.certain_pick(data, scores, self._chosen, t, levels)
+        error = float(self._screen.rounded.error[0])
+        found: tuple[int, float, float] = kernels.certain_pick(data, scores, error, self._chosen, t, levels)
         return found
 
 
@@ -195,7 +197,7 @@ class Screen:
     def __init__(self, problem: Problem, count: int) -> None:
         X, by_rows, scale, norms = plain_columns(problem)
         n, d = problem.n, problem.n_features
-        copy = np.empty((n, d), np.int16)
+        copy = np.empty((4 * -(-n // 8), d), np.int32)
         unit = np.empty(d)
         error = np.empty(d)
         self.data = kernels.ScreenedDesign(
@@ -205,6 +207,12 @@ class Screen:
         self._threads = 1
         self._alone = 0.0
         self._late = 0
+
+    @functools.cached_property
+    def rounded(self) -> kernels.RoundedVector:
+        """The vector of the last product, rounded."""
+        vector: kernels.RoundedVector = kernels.empty_vector(self.data.X.shape[not self.data.by_rows])
+        return vector
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""
@@ -219,9 +227,9 @@ class Screen:
         number of threads does not change any bit of the result.
         """
         z = np.empty(len(self.data.unit), np.float32)
-        x = x.astype(np.float32)
+        kernels.round_vector(x, 1.0, self.rounded)
         started = time.perf_counter()
-        spread(lambda a, b: kernels.products(self.data.copy, x, z, a, b), len(z), self._threads)
+        spread(lambda a, b: kernels.products(self.data.copy, self.rounded, z, a, b), len(z), self._threads)
         elapsed = time.perf_counter() - started
         if self._alone == 0:
             self._alone = elapsed

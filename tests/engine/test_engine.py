@@ -312,6 +312,14 @@ def filled(problem, count=1):
     return screen
 
 
+def integers(screen, n):
+    """The integers of the copy, (n, d); those beyond the last row are zero."""
+    pairs = screen.data.copy.view(np.int16).reshape(-1, len(screen.data.unit), 2)
+    whole = np.concatenate(pairs.transpose(0, 2, 1))
+    assert not whole[n:].any()
+    return whole[:n]
+
+
 @ORDERS
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 7, 61, 1029])
@@ -320,7 +328,7 @@ def test_the_copy_errs_by_half_a_unit(kind, order, n):
     X[:, 3] = 0
     X[0, 4] = 1e8
     screen = filled(Problem(np.asarray(X, order=order), y))
-    unit, copy = screen.data.unit, screen.data.copy
+    unit, copy = screen.data.unit, integers(screen, n)
     assert np.all(np.abs(copy * unit - X) <= (0.5 + 1e-9) * unit)
     guess = min(6 / np.sqrt(n), 1) * np.linalg.norm(X, axis=0)
     largest = np.maximum(guess, np.abs(X).max(axis=0))
@@ -328,10 +336,11 @@ def test_the_copy_errs_by_half_a_unit(kind, order, n):
 
 
 def exact_error(screen, X, r):
-    """|c_j/‖r‖ − unit_j⟨q_j, x⟩| in longer floats."""
+    """|c_j/‖r‖ − unit_j⟨q_j, x⟩| in longer floats, less the bound on the error of x."""
     length = np.sqrt(r @ r)
     exact = X.astype(np.longdouble).T @ (r.astype(np.longdouble) / length)
-    return np.abs(exact - screen.data.unit * screen.scores(r / length))
+    error = np.abs(exact - screen.data.unit * screen.scores(r / length))
+    return error - screen.rounded.error[0] * screen.data.norms
 
 
 @ORDERS
@@ -343,7 +352,7 @@ def test_the_bound_holds_and_is_not_loose(order, n):
     unit = filled(Problem(X, y)).data.unit
     X = np.asarray(unit * np.clip(np.rint(X / unit) + 0.49, -32767, 32767), order=order)
     screen = filled(Problem(X, y))
-    copy = screen.data.copy
+    copy = integers(screen, n)
     for j in range(40):
         error = exact_error(screen, X, np.sign(X[:, j] - screen.data.unit[j] * copy[:, j]))
         assert np.all(error <= screen.data.error)
@@ -366,20 +375,21 @@ def test_the_copy_bounds_the_lengths_of_projected_columns(kind, order):
     assert np.all(exact <= most)
 
 
-def few_large_entries(rest, a, n=20_000):
-    """n/36 entries of 32767, and `rest` elsewhere; and a direction with the share a² of its square on them.
+def few_large_entries(rest, small, n=20_000):
+    """n/36 entries of 32767, and `rest` elsewhere; and a direction whose entries are as 16383 and `small`.
 
-    A sum in their order is large when the small terms come, so each addition cuts off digits of them.
+    A sum in their order is large, and a multiple of 32768, when the small terms come. Eight of these are
+    4·32768 + 16320 or 3·32768 + 16368, of which the last number is cut off.
     """
     m = n // 36
-    v, x = np.full(n, rest), np.full(n, np.sqrt((1 - a**2) / (n - m)))
-    v[:m], x[:m] = 32767, a / np.sqrt(m)
-    return v, x
+    v, x = np.full(n, rest), np.full(n, float(small))
+    v[:m], x[:m] = 32767, 16383
+    return v, x / np.linalg.norm(x)
 
 
 @ORDERS
 def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
-    v, x = few_large_entries(8.4999, 0.8)
+    v, x = few_large_entries(8.4999, 2303)
     X = np.asarray(np.stack([v] * 8, axis=1), order=order)
     screen = filled(Problem(X, x))
     error = exact_error(screen, X, x)
@@ -387,10 +397,27 @@ def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     assert np.all(error > 0.5 * np.sqrt(len(x)) * screen.data.unit)
 
 
+@pytest.mark.parametrize("large", [1, 1e3])
+@pytest.mark.parametrize("n", [3, 700, 20_000])
+def test_the_rounding_of_a_vector_has_a_bound(n, large, rng):
+    """A vector with large entries is rounded twice, so that the small ones keep some digits."""
+    v = rng.normal(size=n)
+    v[:2] *= large
+    screen = filled(Problem(v[:, None], v))
+    screen_kernels.round_vector(v, np.linalg.norm(v), screen.rounded)
+    parts, count, unit, error = screen.rounded
+    p, q = parts.view(np.int16)[:, :n].astype(float)
+    assert count[0] == 1 + (n > 3 and large > 1)
+    assert np.abs(p).max() == 16383
+    assert not parts.view(np.int16)[:, n:].any()
+    left = np.linalg.norm(v / np.linalg.norm(v) - unit[0] * (p + (count[0] - 1) * 2.0**-14 * q))
+    assert left * 1.2 <= error[0] <= 4e-4 * 1.25
+
+
 @ORDERS
 def test_a_near_tie_that_single_precision_turns_round(order):
     """The largest correlation is the one that a long chain of roundings would take most from."""
-    v, x = few_large_entries(6.4999, 0.7)
+    v, x = few_large_entries(6.4999, 2389)
     n = len(x)
     X = np.zeros((n + 1, 10))
     X[n, 0] = 1

@@ -17,7 +17,7 @@ from bits import bits
 import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import interpreter
-from sparselin._kernels.primitives import add_eight_rows, dot, narrow_dot
+from sparselin._kernels.primitives import add_four_pairs, dot, narrow_dot
 from sparselin.parallel.threads import spread
 
 
@@ -79,35 +79,27 @@ def test_inner_products_refuse_gaps(form):
         _kernels.kernel()(wide)(np.ones(8)[::2], np.ones(4))
 
 
-def eight(A, x, out):
-    add_eight_rows(A, 1, 2, x, out)
+def four(A, x, out):
+    add_four_pairs(A, 1, 2, x, out)
 
 
-def test_products_of_eight_rows_have_the_same_bits():
-    product, rng = _kernels.kernel()(eight), np.random.default_rng(0)
-    for _ in range(20):
-        A = rng.integers(-32767, 32768, (10, 503)).astype(np.int16)
-        x = (rng.standard_normal(12) * 2.0 ** rng.integers(-40, 3, 12)).astype(np.float32)
-        results = []
-        for form in ("always", "never"):
-            out = np.zeros(500, np.float32)
-            with _kernels.use(form):
-                product(A, x, out)
-            results.append(out)
-        assert np.array_equal(*results)
-        assert np.allclose(results[0], x[1:9].astype(float) @ A[1:9, 2:502], rtol=1e-4, atol=1e-3)
-
-
+@pytest.mark.parametrize("d", [0, 1, 7, 8, 503])
 @pytest.mark.parametrize("form", ["always", "never"])
-def test_products_of_eight_rows_are_rounded_once(form):
-    """4097² lies in the middle of two numbers of float32; float64 cannot add ±2⁻⁴⁰ to it."""
-    A = np.zeros((10, 6), np.int16)
-    A[1], A[2] = 4097, [0, 0, 1, -1, 3, -3]
-    x, out = np.zeros(12, np.float32), np.zeros(4, np.float32)
-    x[1:3] = 4097, 2.0**-40
-    with _kernels.use(form):
-        _kernels.kernel()(eight)(A, x, out)
-    assert (out.astype(float) - 4097**2).tolist() == [1, -1, 1, -1]
+def test_products_of_four_pairs_are_exact_before_they_are_rounded(form, d):
+    """The two sums of four products, in integers, are rounded to float32, and then added in float32."""
+    rng = np.random.default_rng(0)
+    most = np.array([[32767], [16383]])
+    for signs in (rng.integers(-32767, 32768, (2, 12, d + 3)), np.full((2, 12, d + 3), -32768)):
+        integers = np.maximum(signs[0], -32768)
+        factors = np.clip(signs[1, :, 0], -most[1], most[1])
+        A = (integers.astype(np.int16)).reshape(6, 2, -1).transpose(0, 2, 1).copy().view(np.int32)[..., 0]
+        x = factors.astype(np.int16).view(np.int32)
+        out = np.ones(d, np.float32)
+        with _kernels.use(form):
+            _kernels.kernel()(four)(A, x, out)
+        terms = integers[2:10, 2 : d + 2] * factors[2:10, None]
+        sums = [terms[:4].sum(axis=0).astype(np.float32), terms[4:].sum(axis=0).astype(np.float32)]
+        assert np.array_equal(out, np.ones(d, np.float32) + (sums[0] + sums[1]))
 
 
 def test_only_named_kernels_let_the_compiler_reorder_sums():
