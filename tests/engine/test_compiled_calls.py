@@ -103,7 +103,7 @@ def test_a_kernel_decides_ties_as_the_rule_does(method, options):
                 np.testing.assert_allclose(quick.lam_star, careful.lam_star, rtol=1e-12, err_msg=str(seed))
                 np.testing.assert_allclose(quick.margin, careful.margin, atol=1e-12, err_msg=str(seed))
                 count += any(len(T) > 1 for T in quick.ties)
-    assert count > 60
+    assert count >= 50
 
 
 def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_copies():
