@@ -93,7 +93,7 @@ formal:
 # The site, in docs/_build/html, its links in docs/_build/external-links.txt, in a few minutes and without PyTorch.
 # A warning is an error.
 docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group docs
+	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/pytest -q tests/pages/test_site.py tests/pages/test_ledger_page.py
 	$(BIN)/sphinx-build -W --keep-going -n -q -c docs -d docs/_build/doctrees . docs/_build/html $(ARGS)
 
@@ -182,15 +182,16 @@ types: $(STAMP)
 check: $(STAMP)
 	$(BIN)/pytest -q $(PARALLEL) -m "not slow" --ignore tests/browser tests proofs_checks
 
-# Notebooks, the gallery, the benchmark at a toy size, the proof assistant, and other tests of many seconds each.
+# Notebooks, the gallery, the benchmark at a toy size, the proof assistant, and other tests of many seconds each. To
+# import all files of tests takes half a minute, so it is done with those that name the mark.
 slow: $(STAMP)
-	$(BIN)/pytest -q $(PARALLEL) -m slow --ignore tests/browser tests proofs_checks
+	$(BIN)/pytest -q $(PARALLEL) -m slow $(shell grep -rlw --include='test_*.py' slow tests proofs_checks)
 
 # The tests with other packages: chaospy, dask, duckdb, openturns, pysindy and zarr. Without them `make test` skips
 # these tests; here a missing package is an error.
 doors: $(DOORS)
 	$(BIN)/python -c 'import chaospy, pysindy'
-	$(BIN)/pytest -q $(PARALLEL) -m door --ignore tests/browser tests
+	$(BIN)/pytest -q $(PARALLEL) -m door $(shell grep -rlw --include='test_*.py' door tests)
 	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/estimators/sindy.py docs/guide/chaos.md docs/guide/sindy.md \
 	    $(wildcard docs/upstream/pysindy*.md) --doctest-glob='*.md'
 

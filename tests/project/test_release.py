@@ -131,6 +131,13 @@ def test_the_workflow_runs_targets_of_the_makefile_on_every_python():
     assert {"ubuntu", "macos", "windows"} <= set(re.findall(r"\b(ubuntu|macos|windows)-", workflow))
 
 
+def test_marks_are_named_in_the_files_of_their_tests():
+    """`make slow` and `make doors` collect only the files that name their mark."""
+    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    assert len(helpers) > 50
+    assert not [path for path in helpers if re.search(r"\bmark\.(slow|door)\b", path.read_text("utf-8"))]
+
+
 def test_the_paper_has_the_form_of_the_journal_and_only_numbers_of_our_pages():
     """Its references are those of its bibliography, and numbers.txt has its phrases with numbers.
 
