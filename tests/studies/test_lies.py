@@ -1,5 +1,6 @@
 """Every row of the ledger can turn red."""
 
+import functools
 import importlib
 import sys
 
@@ -16,6 +17,13 @@ def _holders(name, function):
     return [module for module in helpers if vars(module).get(name) is function]
 
 
+@functools.cache
+def rounds(made):
+    """Return the numbers of cases to try: most lies are seen with few, which count if they pass the truth."""
+    few = -(-made.ci_cases // 16)
+    return [made.ci_cases] if decide(made, few, shrink=False).failure else [few, made.ci_cases]
+
+
 @pytest.mark.parametrize(
     ("made", "name"),
     [pytest.param(made, name, id=f"{made.id}:{name}") for made in CLAIMS for name in made.mutants],
@@ -23,11 +31,9 @@ def _holders(name, function):
 def test_a_row_turns_red_when_a_function_under_test_lies(made, name, monkeypatch):
     owner, _, attribute = name.rpartition(".")
     module = importlib.import_module("sparselin") if owner == "sl" else sys.modules[made.function.__module__]
-    few = -(-made.ci_cases // 16)  # most lies are seen at once; few cases count where the truth passes them
-    rounds = [made.ci_cases] if decide(made, few, shrink=False).failure else [few, made.ci_cases]
     true = getattr(module, attribute)
     lies, holders = dict(liars(true)), [module, *_holders(attribute, true)]
-    for cases in rounds:
+    for cases in rounds(made):
         for lying in lies.values():
             for holder in holders:
                 monkeypatch.setattr(holder, attribute, lying)
