@@ -30,7 +30,7 @@ SOON = {
     "hadamard_descent": {"max_iter": 3},
     "stability_selection": {"callback": lambda found: True},
 }
-LARGE = 100_000
+LARGE = 30_000
 
 
 def explain_first(X, y):
@@ -53,7 +53,7 @@ def design(n=16, d=24):
 
 
 def large():
-    """Return a sparse X with an entry or two in each column, which would need 75 GiB as an array, and y."""
+    """Return a sparse X with an entry or two in each column, which would need 7 GiB as an array, and y."""
     rng = np.random.default_rng(8)
     diagonal = scipy.sparse.diags_array(rng.uniform(0.01, 0.1, LARGE), format="csc")
     index = rng.integers(0, LARGE, 50), np.arange(50)
@@ -82,9 +82,9 @@ def refusal(name, X, y, **options):
 
 @functools.cache
 def on_large(name):
-    """Call a function on `large` with 16 GiB of memory. Return the refusal or None, and the peak in bytes."""
+    """Call a function on `large` with 1 GiB of memory. Return the refusal or None, and the peak in bytes."""
     X, y = large()
-    usual, sparselin.problem.memory.available = sparselin.problem.memory.available, lambda: 2.0**34
+    usual, sparselin.problem.memory.available = sparselin.problem.memory.available, lambda: 2.0**30
     tracemalloc.start()
     try:
         error = refusal(name, X, y, **SOON.get(name, {}))

@@ -177,9 +177,9 @@ def test_the_table_has_no_other_function():
 
 @pytest.mark.parametrize("name", forms.names())
 def test_a_large_sparse_design_stays_sparse_or_is_refused_before_it_is_copied(name):
-    """The design would need 75 GiB as an array."""
+    """The design would need 7 GiB as an array."""
     error, peak = forms.on_large(name)
-    assert peak < 2**27
+    assert peak < 2**26
     assert isinstance(error, MemoryError) == forms.SUPPORT[name].copies
     if error is not None:
         assert isinstance(error, MemoryError)
