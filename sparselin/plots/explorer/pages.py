@@ -1,6 +1,7 @@
 """Static pages of the presets, with sliders over stored frames; also the scripts of all pages."""
 
 import dataclasses
+import functools
 import json
 import shlex
 from collections.abc import Mapping
@@ -54,12 +55,18 @@ def contents(presets: Mapping[str, Preset] = PRESETS) -> str:
     return _render("contents.html", presets=presets)
 
 
-def _render(template: str, **parts: Any) -> str:
-    """Return a page made from a template of this folder."""
+@functools.cache
+def _templates() -> Any:
+    """Return the environment of the templates of this folder, which keeps what it has compiled."""
     from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=select_autoescape())
-    return environment.get_template(template).render(**parts)
+    return Environment(loader=FileSystemLoader(_HERE), autoescape=select_autoescape())
+
+
+def _render(template: str, **parts: Any) -> str:
+    """Return a page made from a template of this folder."""
+    page: str = _templates().get_template(template).render(**parts)
+    return page
 
 
 def frames(state: State) -> list[list[Frame]]:

@@ -3,6 +3,7 @@
 import base64
 import csv
 import datetime
+import functools
 import importlib.metadata
 import io
 import math
@@ -43,8 +44,12 @@ def describe(
     }
 
 
+@functools.cache
 def environment(templates: Path, **options: Any) -> Environment:
     """Return the environment of the templates in a folder, which may use the templates of this folder.
+
+    There is one for the same arguments, because it keeps the templates that it has compiled: compiling takes
+    longer than the selection of a small table.
 
     options : options of `jinja2.Environment`.
     """
@@ -66,9 +71,14 @@ def sentences(template: Path, context: dict[str, Any]) -> list[str]:
     Line breaks and other control characters of the values are escaped, so that a value, such as the name of a
     column, neither ends its sentence nor acts on a terminal.
     """
-    made = environment(template.parent, finalize=lambda v: printable(v) if isinstance(v, str) else v)
+    made = environment(template.parent, finalize=_escape)
     text = made.get_template(template.name).render(context)
     return [line for line in text.splitlines() if line]
+
+
+def _escape(value: Any) -> Any:
+    """Return a text with its control characters escaped."""
+    return printable(value) if isinstance(value, str) else value
 
 
 def _visible(value: Any) -> Any:
