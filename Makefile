@@ -185,13 +185,13 @@ check: $(STAMP)
 # Notebooks, the gallery, the benchmark at a toy size, the proof assistant, and other tests of many seconds each. To
 # import all files of tests takes half a minute, so it is done with those that name the mark.
 slow: $(STAMP)
-	$(BIN)/pytest -q $(PARALLEL) -m slow $(shell grep -rlw --include='test_*.py' slow tests proofs_checks)
+	$(BIN)/pytest -q $(PARALLEL) -m slow $(shell grep -rl --include='test_*.py' mark.slow tests proofs_checks)
 
 # The tests with other packages: chaospy, dask, duckdb, openturns, pysindy and zarr. Without them `make test` skips
 # these tests; here a missing package is an error.
 doors: $(DOORS)
 	$(BIN)/python -c 'import chaospy, pysindy'
-	$(BIN)/pytest -q $(PARALLEL) -m door $(shell grep -rlw --include='test_*.py' door tests)
+	$(BIN)/pytest -q $(PARALLEL) -m door $(shell grep -rl --include='test_*.py' mark.door tests)
 	$(BIN)/pytest -q $(PARALLEL) --doctest-modules sparselin/estimators/sindy.py docs/guide/chaos.md docs/guide/sindy.md \
 	    $(wildcard docs/upstream/pysindy*.md) --doctest-glob='*.md'
 
