@@ -40,13 +40,13 @@ def tree_of(path):
 
 
 def _modules():
-    """Name → tree of every module but the root's table of names."""
+    """Name → path of every module but the root's table of names; they are parsed when they are looked at."""
     found = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = tree_of(path)
-    return {name: tree for name, tree in found.items() if name}
+        found[name] = path
+    return {name: path for name, path in found.items() if name}
 
 
 MODULES = _modules()
@@ -54,7 +54,7 @@ MODULES = _modules()
 
 def imports(name):
     """The modules of the package that a module imports, inside functions too."""
-    for node in ast.walk(MODULES[name]):
+    for node in ast.walk(tree_of(MODULES[name])):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sparselin":
             inner = node.module.removeprefix("sparselin").lstrip(".")
             for alias in node.names:
@@ -119,7 +119,10 @@ def long_modules(*folders, limit=500):
 def repeated_classes():
     """Names of classes that are defined twice or more in the package."""
     names = Counter(
-        node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        node.name
+        for path in MODULES.values()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
     )
     return sorted(name for name, times in names.items() if times > 1)
 
@@ -182,7 +185,7 @@ def code_lines_by_room():
 
 def first_sentence(name):
     """Return the first sentence of the docstring of a module, on one line."""
-    words = " ".join(ast.get_docstring(MODULES[name]).split("\n\n")[0].split())
+    words = " ".join(ast.get_docstring(tree_of(MODULES[name])).split("\n\n")[0].split())
     return re.split(r"(?<=[.?!])\s(?=[A-Z`])", words)[0]
 
 

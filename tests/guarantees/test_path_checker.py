@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from house import code_lines
 
 import sparselin as sl
 from sparselin.certificates.lasso import LassoCertificate, LassoKnot
 from sparselin.check.path_checker import check
 from tests.forged_lasso import mutate
-from tests.house import code_lines
 
 CHECKER = Path(sl.__file__).parent / "check" / "path_checker.py"
 
