@@ -17,7 +17,6 @@ from sparselin.greedy._selection import Selection
 from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
-from sparselin.problem.design import DesignColumns
 from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 
 # Tuned by omp/small and omp/noise-5000 of `make bench`; picks do not depend on this number.
@@ -32,21 +31,26 @@ class Run:
 
     X_S = QR is the factorisation of the picks, after the column of ones if there is an intercept.
 
-    design : the columns of the problem.
-    method : the greedy method.
+    A path keeps its run for the fields that are computed later. So a run holds neither X nor y, which may be
+    large, or be changed.
+
+    scale : the scales of the columns, or None.
+    with_active : whether the features that enter the LASSO first are recorded.
+    fit : the properties of the fits.
     before : (), or (⟨q, y⟩,) for the column q of Q that belongs to the column of ones.
     picks : (t,) the picks.
     numbers : (4, k + 1), see the kernel `run`.
-    ties_found : the `Ties` of the kernels, or None if each pick is certain.
+    tied : `Ties.found`, or None if each pick is certain.
     R : the matrix R in its first rows and columns.
     """
 
-    design: DesignColumns
-    method: GreedyMethod
+    scale: FloatArray | None
+    with_active: bool
+    fit: Fit
     before: tuple[float, ...]
     picks: IndexArray
     numbers: FloatArray
-    ties_found: Ties | None
+    tied: IndexArray | None
     R: FloatArray
 
     @classmethod
@@ -73,12 +77,13 @@ class Run:
         rule = len(before), levels, None if method.lengths is None else True, ties
         t = many.run(*plain_columns(problem), chosen, *rule, picks, numbers)
         return cls(
-            design=problem.design,
-            method=method,
+            scale=problem.design.scale,
+            with_active=method.with_active,
+            fit=problem.design.fit(by_length=method.lengths is not None),
             before=before,
             picks=picks[:t],
             numbers=numbers,
-            ties_found=ties,
+            tied=None if ties is None else ties.found,
             R=chosen.R,
         )
 
@@ -100,6 +105,7 @@ class Run:
             weights=(),
             residual_norm=self.numbers[3, : t + 1],
             status=status,
+            fit=self.fit,
         )
 
     @functools.cached_property
@@ -111,7 +117,7 @@ class Run:
         return path
 
     def coef_path(self) -> FloatArray:
-        ones, scale = len(self.before), self.design.scale
+        ones, scale = len(self.before), self.scale
         inner = self._coefficients[ones:, ones:]
         return inner if scale is None else inner * scale[self.picks]
 
@@ -119,13 +125,10 @@ class Run:
         return self._coefficients[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)
 
     def ties(self) -> tuple[tuple[int, ...], ...]:
-        return tied_with(self.picks.tolist(), self.ties_found)
+        return tied_with(self.picks.tolist(), self.tied)
 
     def active_sets(self) -> tuple[tuple[int, ...], ...]:
-        return self.ties() if self.method.with_active else ((),) * len(self.picks)
-
-    def fit(self) -> Fit:
-        return self.design.fit(by_length=self.method.lengths is not None)
+        return self.ties() if self.with_active else ((),) * len(self.picks)
 
 
 def levels_of(problem: Problem, dependent: float, floor: float) -> Levels:
@@ -148,13 +151,13 @@ def no_ties(problem: Problem, method: GreedyMethod, k: int) -> Ties | None:
     return Ties(problem.y, np.zeros((k, 1 + min(MOST, problem.n_features)), np.intp))
 
 
-def tied_with(picks: list[int], ties: Ties | None) -> tuple[tuple[int, ...], ...]:
-    """Return the tied features of each of the first picks to which a record of ties belongs."""
-    if ties is None:
+def tied_with(picks: list[int], found: IndexArray | None) -> tuple[tuple[int, ...], ...]:
+    """Return the tied features of each of the first picks to which `Ties.found` belongs."""
+    if found is None:
         return tuple((j,) for j in picks)
-    counts = ties.found[: len(picks), 0].tolist()
+    counts = found[: len(picks), 0].tolist()
     return tuple(
-        tuple(ties.found[i, 1 : 1 + count].tolist()) if count else (j,)
+        tuple(found[i, 1 : 1 + count].tolist()) if count else (j,)
         for i, (j, count) in enumerate(zip(picks, counts, strict=True))
     )
 

@@ -136,8 +136,8 @@ class Screened(ByRule):
             t = len(self._first.picks)
             picks[:t] = self._first.picks
             steps[:t, :2] = self._first.numbers[:2, :t].T
-            if ties is not None and self._first.ties_found is not None:
-                ties.found[:t] = self._first.ties_found.found[:t]
+            if ties is not None and self._first.tied is not None:
+                ties.found[:t] = self._first.tied[:t]
             self._first = None
         if at_once:
             s = self._grow(levels, ties, picks, steps)
@@ -156,9 +156,10 @@ class Screened(ByRule):
         J = picks[:s].tolist()
         lam, margin, projections, norms = steps[:s].T.tolist()
         with_active = self._method.with_active
+        tied = tied_with(J, None if ties is None else ties.found)
         found = [
             Pick(j, top, gap, T, T if with_active else ())
-            for j, top, gap, T in zip(J, lam, margin, tied_with(J, ties), strict=True)
+            for j, top, gap, T in zip(J, lam, margin, tied, strict=True)
         ]
         return AddedPicks([pick, *found[1:]] if pick else found, projections, norms, chosen.r.copy())
 
