@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import inner, kernel
+from sparselin._kernels import BORROWED, ONCE, inner, kernel
 from sparselin._kernels.linear_algebra import extend_inverse, project
 from sparselin._kernels.primitives import copy, dot, is_among, subtract
 
@@ -114,7 +114,7 @@ class Recurrence(NamedTuple):
         column = np.zeros(k + 8)
         g = np.zeros(d)
         tops = np.empty(blocks, np.int32)
-        return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32), tops)
+        return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32).reshape(blocks, _BLOCK), tops)
 
 
 class CorrelationErrors(NamedTuple):
@@ -154,7 +154,7 @@ class Factors(NamedTuple):
         return cls(*square, np.empty(k), np.empty(n), np.empty(d), np.empty(d), np.empty(n), np.empty(k))
 
 
-@kernel()
+@kernel(**BORROWED)
 def select(dictionary, signals, forced, recurrence, factors, taken, code):
     """Run OMP on a chunk of signals; all selections begin with the columns `forced`.
 
@@ -188,7 +188,7 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
     return redone
 
 
-@inner()
+@inner(**BORROWED)
 def history(signal, z, norm, t):
     """Write the residual's norm after each of t picks into `signal.norms`; the last one, `norm`, is given.
 
@@ -203,7 +203,7 @@ def history(signal, z, norm, t):
         signal.norms[s] = math.sqrt(square)
 
 
-@inner()
+@inner(**BORROWED)
 def by_gram(dictionary, signal, forced, recurrence, r):
     """Run OMP on a signal by the Gram matrix. Return the status and the number of picks.
 
@@ -248,7 +248,7 @@ def by_gram(dictionary, signal, forced, recurrence, r):
     return COMPLETED, k
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def _error_bounds(signal, eps, condition):
     """Return bounds on the errors of c = Uᵀr, given a bound `condition` on κ², as `CorrelationErrors`.
 
@@ -263,7 +263,7 @@ def _error_bounds(signal, eps, condition):
     return CorrelationErrors(error, zero, kappa2)
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def orthogonalize(recurrence, row, signal, t, i):
     """Compute the column R[:t, t] for pick i from row = G[i]; return ρ² = R[t, t]² and ρ·z_t.
 
@@ -284,7 +284,7 @@ def orthogonalize(recurrence, row, signal, t, i):
     return rho2, share
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def add(recurrence, signal, t, i, share):
     """Add pick i to the selection, and update the coefficients γ by γ ← γ + z_t V[t].
 
@@ -298,7 +298,7 @@ def add(recurrence, signal, t, i, share):
     signal.chosen[t] = i
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def update(dictionary, signal, recurrence, t, inverse, share):
     """Update the float32 correlations c = scale·Uᵀr/‖y‖ after pick t.
 
@@ -314,7 +314,7 @@ def update(dictionary, signal, recurrence, t, inverse, share):
 
 # The compiler may reorder sums and contract products (FMA): no result depends on the roundings of W and c, as
 # `pick` shows. Otherwise a signal would take a sixth more time.
-@inner(fastmath={"reassoc", "contract"})
+@inner(**BORROWED, fastmath={"reassoc", "contract"})
 def extend(recurrence, row, t, inverse, share):
     """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
@@ -347,7 +347,7 @@ def extend(recurrence, row, t, inverse, share):
         c[j] -= share * scale[j] * x
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def pick(dictionary, signal, known, recurrence, t):
     """Return the column with the largest score if it is certain, otherwise −1.
 
@@ -373,7 +373,7 @@ def pick(dictionary, signal, known, recurrence, t):
     return certain_argmax(recurrence.size, dictionary.scale, known)
 
 
-@inner()
+@inner(**BORROWED)
 def compare(dictionary, signal, recurrence, t, best, error, own):
     """Compute |c_j|, c_j = ⟨u_j, y⟩ − G[j, S]γ, in float64 for the columns that may have the largest score.
 
@@ -399,7 +399,7 @@ def compare(dictionary, signal, recurrence, t, best, error, own):
             size[j] = abs(total)
 
 
-@inner()
+@inner(**BORROWED)
 def certain_argmax(size, scale, known):
     """Return the j with the largest score scale_j·size_j if it is certain and nonzero, otherwise −1.
 
@@ -418,37 +418,42 @@ def certain_argmax(size, scale, known):
     return best
 
 
-@inner()
+@inner(**BORROWED, **ONCE)
 def largest(bits, tops, gap):
     """Return the largest |c_j|, and its j if all others are smaller by more than `gap`, otherwise −1.
 
     The array c is given by its bits as integers, because the compiler does not vectorise a maximum of floats.
+    Each block is a row. From an index b·_BLOCK + j, which might be negative, the compiler would read the
+    entries one by one (by a gather instruction), which takes ten times as long. It would also add integers of
+    64 bits, half as many at a time, if they were not cut to 32 bits.
     tops : workspace for the maxima of blocks.
     """
-    block = 0
+    best = np.int32(0)
     for b in range(tops.size):
         top = np.int32(0)
-        for j in range(b * _BLOCK, b * _BLOCK + _BLOCK):
-            top = max(top, bits[j] & _SIZE)
+        block = bits[b]
+        for j in range(_BLOCK):
+            top = max(top, np.int32(block[j] & _SIZE))
         tops[b] = top
-        if top > tops[block]:
-            block = b
-    best = np.int32(tops[block]).view(np.float32)
-    low = np.float32(best - gap)
+        best = max(best, top)
+    largest_size = np.int32(best).view(np.float32)  # Numba needs one definition of what `view` converts
+    low = np.float32(largest_size - gap)
     if low <= 0:
-        return best, -1
-    limit = np.int32(low.view(np.int32))
-    count, i = 0, -1
+        return largest_size, -1
+    limit = low.view(np.int32)
+    count = np.int32(0)
+    i = np.int32(-1)
     for b in range(tops.size):
-        count += b != block and tops[b] >= limit
-    for j in range(block * _BLOCK, block * _BLOCK + _BLOCK):
-        if bits[j] & _SIZE >= limit:
-            count += 1
-            i = j
-    return best, (i if count == 1 else -1)
+        if tops[b] >= limit:
+            block = bits[b]
+            for j in range(_BLOCK):
+                if (block[j] & _SIZE) >= limit:
+                    count = np.int32(count + 1)
+                    i = np.int32(b * _BLOCK + j)
+    return largest_size, (i if count == 1 else -1)
 
 
-@inner()
+@inner(**BORROWED)
 def residual(dictionary, signal, t, r):
     """Compute the residual r = y − U_Sγ, where S are the first t picks. Return ‖r‖."""
     copy(signal.y, r)
@@ -457,7 +462,7 @@ def residual(dictionary, signal, t, r):
     return math.sqrt(dot(r, r))
 
 
-@inner()
+@inner(**BORROWED)
 def by_samples(dictionary, signal, forced, factors):
     """Run OMP on a signal in sample space, as `omp` does. Return the status and the number of picks.
 
@@ -496,7 +501,7 @@ def by_samples(dictionary, signal, forced, factors):
     return code, t
 
 
-@inner()
+@inner(**BORROWED)
 def back_substitute(R, z, t, gamma):
     """Compute γ[:t] = R⁻¹z where row t of the array R holds column t of the triangle."""
     for i in range(t - 1, -1, -1):
@@ -506,7 +511,7 @@ def back_substitute(R, z, t, gamma):
         gamma[i] /= R[i, i]
 
 
-@inner()
+@inner(**BORROWED)
 def choose(dictionary, signal, factors, t, condition, norm):
     """Return three results: the next pick of `omp` (−1 if every score is zero to rounding), ‖r‖ and s(y).
 
@@ -532,7 +537,7 @@ def choose(dictionary, signal, factors, t, condition, norm):
     return candidates(size, scale, error, dictionary.eps / _EPS)[2], norm, y_size
 
 
-@inner()
+@inner(**BORROWED)
 def append(u, factors, t, eps):
     """Add the column u to the factorisation U_S = QR, and project the residual off the new column of Q.
 
@@ -561,7 +566,7 @@ def append(u, factors, t, eps):
     return square
 
 
-@inner()
+@inner(**BORROWED)
 def extent(factors, t, square):
     """Return the size s(x) = √(‖x‖² + ‖b‖²) of a vector x, to which the error of P_S^⊥x is proportional.
 
@@ -575,7 +580,7 @@ def extent(factors, t, square):
     return math.sqrt(square)
 
 
-@inner()
+@inner(**BORROWED)
 def measure(dictionary, factors, t, bound, norm, y_size):
     """Compute |c_j|, c = Uᵀr, and its error with the sharp bounds of `sparselin.linalg.ties`, for candidates.
 
@@ -600,7 +605,7 @@ def measure(dictionary, factors, t, bound, norm, y_size):
         error[j] = SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
 
 
-@inner()
+@inner(**BORROWED)
 def project_off(u, factors, t):
     """Write P_S^⊥u, u projected off the selected columns, into `factors.v`, for a unit column u.
 
@@ -610,7 +615,7 @@ def project_off(u, factors, t):
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
-@inner()
+@inner(**BORROWED)
 def candidates(size, scale, error, coarse):
     """Find the candidates for the largest score scale_j·size_j, which is known to ±scale_j·error_j.
 
@@ -637,7 +642,7 @@ def candidates(size, scale, error, coarse):
     return count, first, pick
 
 
-@inner()
+@inner(**BORROWED)
 def spans_all(dictionary, signal, factors, t):
     """Return whether every column of the dictionary is in the span of the selected ones to rounding."""
     for j in range(dictionary.scale.size):

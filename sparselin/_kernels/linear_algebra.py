@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import inner, kernel
+from sparselin._kernels import BORROWED, inner, kernel
 from sparselin._kernels.primitives import copy, dot, subtract
 
 _TILE = 64  # rows and columns of a tile that fits into the cache
@@ -22,7 +22,7 @@ def copy_rows(A, B):
         copy(A[i], B[i])
 
 
-@kernel()
+@kernel(**BORROWED)
 def project(Q, t, v, shares):
     """Project v in place off the first t rows of Q, which are orthonormal, in two passes.
 
@@ -197,7 +197,7 @@ def solve_prefixes(R, z, position, path):
                 path[j, position[l]] = b[l]
 
 
-@inner()
+@inner(**BORROWED)
 def extend_inverse(V, column, t, inverse):
     """Compute the column t of R⁻¹, and write it to the row V[t]; return ‖V[t]‖².
 
