@@ -199,10 +199,19 @@ CASES: tuple[Case, ...] = (
             {"n": 16, "d": 32, "signals": 40, "k": 3},
         ).with_jobs(
             job(
-                f"batch/{n}x{d}", "batch OMP", entrants.our_batch, checks.batch, Goal(entrants.spams_batch, 2)
+                f"batch/{n}x{d}",
+                "batch OMP",
+                entrants.our_batch,
+                checks.batch,
+                Goal(entrants.spams_batch, least),
             )
         )
-        for n, d, signals, k in ((64, 256, 20000, 10), (100, 1000, 5000, 20))
+        for n, d, signals, k, least in (
+            (64, 256, 20000, 10, 2),
+            (100, 1000, 5000, 20, 2),
+            (256, 1024, 5000, 32, 1),
+            (512, 2048, 1000, 64, 1),
+        )
     ),
     Case(
         "AR(1) path", designs.ar1_path, {"n": 5000, "d": 1000, "steps": 200}, {"n": 60, "d": 30, "steps": 10}

@@ -204,7 +204,7 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 # For a function that is called in one place: it is compiled as a part of its caller, and not first by itself.
 ONCE = {"inline": "always"}
-# For a kernel that makes and returns no arrays: its compiled form does not count the references to arrays, which
-# all belong to the caller. A count costs an atomic instruction for every array in an argument and for every row
-# A[i], and threads that share an array wait for each other at its counter.
+# For a kernel that makes and returns no arrays: its compiled form does not count the references to arrays,
+# which belong to the caller. A count costs an atomic instruction for every array in an argument and for every
+# row A[i], and threads that share an array wait for each other at its counter.
 BORROWED = {"_nrt": False}

@@ -102,7 +102,7 @@ class Recurrence(NamedTuple):
     g: Singles  # the next row of W before it is scaled
     scale: Singles  # zero on S, so that c stays zero there
     c: Singles
-    bits: NDArray[np.int32]  # the memory of c
+    bits: NDArray[np.int32]  # the memory of c, a row for each block
     tops: NDArray[np.int32]
 
     @classmethod
@@ -114,7 +114,8 @@ class Recurrence(NamedTuple):
         column = np.zeros(k + 8)
         g = np.zeros(d)
         tops = np.empty(blocks, np.int32)
-        return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32).reshape(blocks, _BLOCK), tops)
+        bits = c.view(np.int32).reshape(blocks, _BLOCK)
+        return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, bits, tops)
 
 
 class CorrelationErrors(NamedTuple):

@@ -102,6 +102,26 @@ def test_products_of_four_pairs_are_exact_before_they_are_rounded(form, d):
         assert np.array_equal(out, np.ones(d, np.float32) + (sums[0] + sums[1]))
 
 
+def test_a_kernel_that_borrows_arrays_counts_no_references():
+    """The private option of Numba still has its effect; else threads would share a counter for each array."""
+    numba = pytest.importorskip("numba")
+
+    def first_positive(A):
+        for i in range(len(A)):
+            row = A[i]
+            for j in range(row.size):
+                if row[j] > 0:
+                    return i
+        return -1
+
+    counts = []
+    for options in ({}, _kernels.BORROWED):
+        compiled = numba.njit(**options)(first_positive)
+        assert compiled(np.eye(3)[1:]) == 0
+        counts.append("@NRT_decref" in next(iter(compiled.inspect_llvm().values())))
+    assert counts == [True, False]
+
+
 def test_only_named_kernels_let_the_compiler_reorder_sums():
     """The docstring of `_kernels` says what is true of each of them."""
     found = set()
