@@ -199,32 +199,35 @@ def _all_at_once(
         # the status codes of the kernel have the names of their `Status`
         names = ("COMPLETED", "TOLERANCE", "EXACT_FIT", "NO_CORRELATION", "RANK_EXHAUSTED")
         statuses = np.array([Status[name] for name in sorted(names, key=vars(kernels).__getitem__)], object)
-        idle = list[Any]()
+        chunk = min(_CHUNK, math.ceil(N / 16))
+        idle = list[Any]()  # the workspaces that no task uses now
         unit = kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype, root)
             m = stop - start
             lengths = _row_norms(y, Y, "Y", start)
-            c = y @ columns.T if size else np.empty((m, d))
             support = rows.support[start:stop]
             parts = (rows.coef[start:stop], rows.residual_norms[start:stop])
             coef, history = (part.astype(np.float64, copy=False) for part in parts)
             limits = stopping_level(levels.limits(start, stop, lengths), lengths, unit, unit)
+            try:
+                workspace = idle.pop()
+            except IndexError:
+                workspace = np.empty((chunk, d)), kernels.Recurrence.of(d, k), kernels.Factors.of(n, d, k)
+            c = workspace[0][:m]
+            if size:
+                np.matmul(y, columns.T, out=c)
             signals = kernels.Signal(
                 y=read_only(y), c=c, length=lengths, limit=limits, chosen=support, gamma=coef, norms=history
             )
-            try:
-                arrays = idle.pop()
-            except IndexError:
-                arrays = kernels.Recurrence.of(d, k), kernels.Factors.of(n, d, k)
             code, taken = np.empty((2, m), np.intp)
-            redone = kernels.select(dictionary, signals, forced, *arrays, taken, code)
-            idle.append(arrays)
-            coef /= np.where(support < 0, 1, norms[support])
+            redone = kernels.select(dictionary, signals, forced, *workspace[1:], taken, code)
+            idle.append(workspace)
+            coef /= norms[support]  # unused entries are zero, with the index −1
             rows.fill(start, stop, coef, taken, history, statuses[code], redone)
 
-        rows.run(task, min(_CHUNK, math.ceil(N / 16)), count)
+        rows.run(task, chunk, count)
 
 
 class _Levels:
