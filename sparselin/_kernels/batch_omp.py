@@ -314,8 +314,9 @@ def update(dictionary, signal, recurrence, t, inverse, share):
 
 
 # The compiler may reorder sums and contract products (FMA): no result depends on the roundings of W and c, as
-# `pick` shows. Otherwise a signal would take a sixth more time.
-@inner(**BORROWED, fastmath={"reassoc", "contract"})
+# `pick` shows. Otherwise a signal would take a sixth more time. A call would take another tenth,
+# because it copies the arrays of a tuple to the stack; so the function is put into its caller.
+@inner(**BORROWED, forceinline=True, fastmath={"reassoc", "contract"})
 def extend(recurrence, row, t, inverse, share):
     """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
