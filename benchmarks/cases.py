@@ -164,6 +164,7 @@ CASES: tuple[Case, ...] = (
             "OLS up to the rank, dependent integer columns",
             entrants.our_ols_of_each,
             partial(checks.selects_of_each_like_ols, other=entrants.fastcan_ols_of_each),
+            Goal(entrants.fastcan_ols_of_each, 1),
         )
     ),
     Case("SINDy", designs.sparse, {"n": 2000, "d": 100, "k": 10}, TOY).with_jobs(
