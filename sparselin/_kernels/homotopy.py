@@ -536,21 +536,30 @@ def follow(columns, reached, until, trail):
 
 
 @kernel()
-def first_violations(c, lams, slack, norms, below):
-    """Return for each column j the first of m points at which it violates |c_j| ≤ λ + slack·‖X_j‖, or m.
+def first_violations(c, lams, lengths, error, norms, below, certain, strict):
+    """Find for each column j the first of m points at which it violates |lengths·c_j| ≤ λ, or m.
 
-    c (m, d) are the correlations at the points. If `below` is 0, c_j takes the place of |c_j|.
+    c (m, d) are the correlations at the points, divided by `lengths` (m,). Their errors are at most
+    error·‖X_j‖. If `below` is 0, c_j takes the place of |c_j|.
+
+    certain, strict : (d,), filled with the first points for the bounds λ + error·‖X_j‖ and λ − error·‖X_j‖.
+        For λ = 0 both bounds are the first.
     """
     m, d = c.shape
-    first = np.full(d, m)
+    certain[:] = m
+    strict[:] = m
     for i in range(m - 1, -1, -1):
         row = c[i]
-        lam = lams[i]
-        tolerance = slack[i]
+        length, lam = lengths[i], lams[i]
+        more = error[i]
+        less = -more if lam > 0 else more
         for j in range(d):
-            if not max(row[j], below * row[j]) <= lam + tolerance * norms[j]:  # also NaN
-                first[j] = i
-    return first
+            value = length * row[j]
+            size = max(value, below * value)
+            if not size <= lam + less * norms[j]:  # also NaN
+                strict[j] = i
+            if not size <= lam + more * norms[j]:
+                certain[j] = i
 
 
 @kernel()

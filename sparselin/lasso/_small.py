@@ -165,7 +165,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 def _rows_of(problem: Problem, index: IndexArray) -> FloatArray:
     """Return the columns `index` as rows, dense and in C order."""
     if problem.is_plain and is_dense(problem):
-        return np.asarray(problem.X.T.take(index, axis=0))
+        return np.ascontiguousarray(problem.X.T[index])
     return problem.columns(index).T
 
 

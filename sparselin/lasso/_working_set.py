@@ -42,6 +42,7 @@ _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns 
 _START = 128  # initial candidates of a path, or fewer for short paths: the columns with the largest |c|
 _ENTRIES = 6 * 10**6  # the most entries of the columns that are added at a time
 _SHORTEST, _LONGEST = 8, 128  # the limits of the number of points of a run
+_MIN_COPIED = 32  # the fewest knots for which products from a copy of X in single precision save its cost
 _WIDE = 8192  # if there are more columns, longer runs at first are faster
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
@@ -100,7 +101,7 @@ class Guess:
         if whole:
             self.points = 4 * _LONGEST
             return
-        self.products = AllProducts(problem, rough=True)
+        self.products = AllProducts(problem, rough=steps >= _MIN_COPIED)
         self.unit = product_error(problem.n, problem.errors.double_eps)
         if self.sound:
             first = self.candidates.size(self.candidates.first_correlations())
@@ -162,10 +163,10 @@ class Guess:
         m = len(lams)
         if m == 0 or candidates.whole:
             return m
-        c, error = self._correlations(run)
+        c, lengths, error = self._correlations(run)
         large = (error * candidates.longest > _MAX_ERROR * lams) & (lams > 0)
         accurate = int(np.argmax(np.append(large, True)))  # number of points before the first large error
-        first = self._violations(run, c[:accurate], error)
+        first = self._violations(run, c[:accurate], lengths, error)
         proved = int(first.min())
         if proved == accurate < m:
             return accurate
@@ -174,52 +175,57 @@ class Guess:
         if proved < m or continues:
             i = min(proved, m - 1)
             ends = slice(max(0, i - 1), i + 1)
-            entries = _entries(c[ends], lams[ends], candidates.size)
+            entries = _entries(c[ends] * lengths[ends, None], lams[ends], candidates.size)
             entries[first == i] = np.maximum(entries[first == i], lams[i])
             candidates.add_largest(entries, min(self.more, 4 * self.points))
         return proved
 
-    def _correlations(self, run: kernels.Trail) -> tuple[FloatArray, FloatArray]:
-        """Return c (m, d) at the m points of a run, and bounds (m,) on the errors of the c_j/‖X_j‖.
+    def _correlations(self, run: kernels.Trail) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return c divided by the lengths ‖r‖ (m, d), these lengths (m,), and bounds (m,) on the errors of c.
 
-        The residuals r = y − Xβ are computed in float64, with errors relative to ‖y‖ + Σ‖X_j‖|β_j|. Products
-        in single precision have errors relative to ‖r‖. If they are too large, products are computed in
-        float64 from now on.
+        c are the correlations at the m points of a run, with errors of at most ‖X_j‖ times the bounds. The
+        residuals r = y − Xβ are computed in float64, with errors relative to ‖y‖ + Σ‖X_j‖|β_j|. Products in
+        single precision have errors relative to ‖r‖. If they are too large, products are computed in float64
+        from now on.
         """
         R = self.candidates.residuals(run.coef)
         lengths = np.sqrt(np.einsum("ij,ij->i", R, R))
-        V = R / np.where(lengths > 0, lengths, 1)[:, None]
+        R /= np.where(lengths > 0, lengths, 1)[:, None]
         while True:
             error = self.unit * run.sizes + self.products.error * lengths
             if not self.products.rough or (error * self.candidates.longest <= _MAX_ERROR * run.lams).all():
-                return np.multiply(self.products.of(V), lengths[:, None], order="C"), error
+                return self.products.of(R), lengths, error
             self.products = AllProducts(self.problem, rough=False)
 
-    def _violations(self, run: kernels.Trail, c: FloatArray, error: FloatArray) -> IndexArray:
+    def _violations(
+        self, run: kernels.Trail, c: FloatArray, lengths: FloatArray, error: FloatArray
+    ) -> IndexArray:
         """Return for each column the first point at which it violates |c_j| ≤ λ, or the number of points.
 
-        c (m, d) are the correlations at the first m points of a run, and `error` bounds their errors. Columns
-        whose violation is not decided become candidates, and are decided by the Gram matrix of candidates.
+        c, lengths, error : the results of `_correlations` for the first m points of a run. Columns whose
+            violation is not decided become candidates, and are decided by the Gram matrix of candidates.
 
         |c_j| ≤ λ − error is required. λ = 0 is reached only if P spans all columns; there c = 0 is required
         to rounding. (With β ≥ 0 it is reached if P spans all columns except some with c_j < −error; c ≤ 0.)
         """
         candidates = self.candidates
-        m = len(c)
-        M = len(self.candidates.index)
-        norms = self.problem.column_norms.astype(np.float64)
-        below = candidates.below
-        sign = np.where(run.lams > 0, -1.0, 1.0)
-        first: IndexArray = kernels.first_violations(c, run.lams, sign * error, norms, below)
-        certain = kernels.first_violations(c, run.lams, error, norms, below)
+        m, d = c.shape
+        M = len(candidates.index)
+        norms = self.problem.column_norms.astype(np.float64, copy=False)
+        certain = np.empty(d, np.intp)
+        first = np.empty(d, np.intp)
+        given = run.lams, lengths, error, norms, candidates.below
+        kernels.first_violations(c, *given, certain, first)
         first[candidates.index] = certain[candidates.index] = m
         open_ = np.flatnonzero(first < certain.min())
         if len(open_):
             open_ = open_[np.argsort(first[open_], kind="stable")[:_NEXT]]
             candidates.add(open_)
             c = candidates.c0[M:] - run.coef[:m] @ candidates.gram[:M, M:]
-            slack = sign * self.unit * run.sizes
-            first[open_] = kernels.first_violations(c, run.lams, slack, candidates.norms[M:], below)
+            strict = np.empty(len(open_), np.intp)
+            given = run.lams, np.ones(m), self.unit * run.sizes, candidates.norms[M:], candidates.below
+            kernels.first_violations(c, *given, np.empty(len(open_), np.intp), strict)
+            first[open_] = strict
         return first
 
 

@@ -40,6 +40,7 @@ _precision_lock = threading.RLock()
 _users = 0
 _workers = 0  # 0 if not yet needed since BLAS was limited
 _usual: list[tuple[Any, Any]] = []  # each BLAS and its number of threads before the limit
+_limited: ThreadpoolController | None = None  # the BLAS libraries that are limited now
 
 
 @functools.cache
@@ -53,13 +54,21 @@ def _controller() -> ThreadpoolController:
 
 
 def _limit() -> None:
-    """Limit each BLAS library to one thread, as `limit(limits=1)` does, but without its overhead."""
+    """Limit each BLAS library to one thread, as `limit(limits=1)` does, but without its overhead.
+
+    Nothing is done if these libraries are limited already.
+    """
+    global _limited
+    controller = _controller()
+    if controller is _limited:
+        return
     known = {library.filepath for library, _ in _usual}
-    for library in _controller().lib_controllers:
+    for library in controller.lib_controllers:
         if library.filepath not in known:
             _usual.append((library, library.num_threads))
     for library, _ in _usual:
         library.set_num_threads(1)
+    _limited = controller
 
 
 @functools.cache
@@ -111,10 +120,11 @@ def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
 
 def _forget_pools() -> None:
     """Forget the pools in a forked child, which inherits the pools but not their threads."""
-    global _lock, _precision_lock, _users
+    global _lock, _precision_lock, _users, _limited
     _lock = threading.Lock()
     _precision_lock = threading.RLock()
     _users = 0
+    _limited = None
     _pool.cache_clear()
 
 
@@ -140,15 +150,17 @@ def thread_count() -> int:
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
     """Limit BLAS to one thread in a `with` block; yield the number of threads for `flops` operations."""
-    global _users, _workers, _usual
+    global _users, _workers, _usual, _limited
     if flops < _MIN_LIMITED:
         yield 1
         return
     counted = False
     try:
         with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
-            if _users == 0 and not _usual:  # not empty if an interrupt prevented the limit from being lifted
-                _workers = 0
+            if _users == 0:
+                _limited = None
+                if not _usual:  # not empty if an interrupt prevented the limit from being lifted
+                    _workers = 0
             if not _workers and flops >= _MIN_PARALLEL:
                 _workers = thread_count()
             _limit()  # also in nested calls, because SciPy may have loaded its BLAS meanwhile
@@ -159,6 +171,7 @@ def workers(flops: float) -> Iterator[int]:
         with _lock:
             _users -= counted
             if _users == 0:
+                _limited = None
                 for library, number in _usual:
                     library.set_num_threads(number)
                 _usual = []
