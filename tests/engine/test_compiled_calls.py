@@ -106,16 +106,27 @@ def test_a_kernel_decides_ties_as_the_rule_does(method, options):
     assert count >= 50
 
 
-def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_copies():
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (lambda X, y: sl.omp(X, y, 6), "coef_path"),
+        (sl.lasso_path, "coef_path"),
+        (lambda X, y: sl.lasso_path(X, y, forced=[3, 1], intercept=True, standardize=True), "intercept"),
+        (lambda X, y: sl.project_dual(X, y, 0.3 * sl.lambda_star(X, y), forced=[2]), "coef"),
+    ],
+    ids=["omp", "lasso_path", "lasso_path with an intercept", "project_dual"],
+)
+def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_copies(method, name):
     for _, X, y in itertools.islice(designs(), 3):
-        path = sl.omp(X, y, 6)
-        for other in (copy.copy(path), pickle.loads(pickle.dumps(path)), dataclasses.replace(path)):
-            assert other == path
-            assert {*vars(other)} == {field.name for field in dataclasses.fields(path)}
-        assert not path.coef_path.flags.writeable
-        assert path.coef_path is path.coef_path
+        found = method(X, y)
+        assert "_later" in vars(found)
+        for other in (copy.copy(found), pickle.loads(pickle.dumps(found)), dataclasses.replace(found)):
+            assert other == found
+            assert {*vars(other)} == {field.name for field in dataclasses.fields(found)}
+        assert not getattr(found, name).flags.writeable
+        assert getattr(found, name) is getattr(found, name)
         with pytest.raises(AttributeError, match="coef_paths"):
-            path.coef_paths  # noqa: B018
+            found.coef_paths  # noqa: B018
 
 
 def test_compiled_knots_are_those_of_the_homotopy():
