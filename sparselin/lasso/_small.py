@@ -240,5 +240,5 @@ def first_segment(problem: Problem) -> FirstSegment | None:
 
 def _is_plain(problem: Problem) -> bool:
     """Return whether the data are a dense X and y in float64, exact to rounding, without scales and ones."""
-    exact = problem.kind == "dense" and problem.eps == EPS and not problem.is_multiplied
-    return exact and problem.is_plain and problem.dtype == np.float64
+    exact = problem.eps == EPS and not (problem.errors.of_squares or problem.is_multiplied)
+    return exact and problem.is_plain and is_dense(problem) and problem.dtype == np.float64
