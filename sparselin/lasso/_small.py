@@ -26,7 +26,7 @@ _LEAST = 2.0**-200  # lengths below it, or above its inverse, might underflow or
 _NO_TRAIL = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
 
 
-class Run(NamedTuple):
+class PathRun(NamedTuple):
     """A run of the kernels on some columns, from the start of their path.
 
     ending, points : the reason why the run ended, a code of the kernel `homotopy`, and the number of points.
@@ -49,7 +49,7 @@ def _run(
     until: kernels.Until,
     trail: kernels.Trail,
     below: float = -1.0,
-) -> Run:
+) -> PathRun:
     """Follow the path of the columns `index` from its start.
 
     rows : the columns as rows. free : the positions in `index` of S, the columns without penalty.
@@ -72,7 +72,7 @@ def _run(
     beta = np.empty(M)
     r = np.empty(n)
     ending, m, size = small_lasso.run(columns, read_only(rows), problem.y, free, until, trail, beta, r)
-    return Run(ending, m, beta, r, size)
+    return PathRun(ending, m, beta, r, size)
 
 
 def small_path(
@@ -115,7 +115,7 @@ def _rows(problem: Problem) -> FloatArray:
     return rows
 
 
-class Solution(NamedTuple):
+class ProvedSolution(NamedTuple):
     """A solution of the LASSO, proved on all columns.
 
     columns, beta : (M,) some columns, and their coefficients; all other coefficients are zero.
@@ -128,7 +128,7 @@ class Solution(NamedTuple):
     c: FloatArray
 
 
-def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
+def solution_at(problem: Problem, S: IndexArray, lam: float) -> ProvedSolution | None:
     """Return the solution of the LASSO at λ = lam, for a problem in float64.
 
     The path is followed down to λ on some columns, the candidates: S, the columns without penalty, and those
@@ -159,7 +159,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         if known or unit * norms.item(norms.argmax()) > _LARGEST_ERROR * lam:
             return None
         if many == 0:
-            return Solution(index, run.beta, run.r, c)
+            return ProvedSolution(index, run.beta, run.r, c)
 
 
 def _rows_of(problem: Problem, index: IndexArray) -> FloatArray:

@@ -193,10 +193,13 @@ class _Fits:
         y, and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features.
         By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
         """
-        problem, whole = self._problem, self._block()
-        m, dtype, scale = problem.n_features, problem.dtype, problem.design.scale
-        ones = problem.design.ones
-        z, c = problem.y, problem.Xty
+        problem = self._problem
+        whole = self._block()
+        m = problem.n_features
+        dtype = problem.dtype
+        scale, ones = problem.design.scale, problem.design.ones
+        z = problem.y
+        c = problem.Xty
         if ones is not None:
             for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
                 z = z - (ones @ z) / (ones @ ones) * ones

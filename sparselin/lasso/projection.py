@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso._small import Solution, solution_at
+from sparselin.lasso._small import ProvedSolution, solution_at
 from sparselin.lasso._working_set import knot_blocks
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
@@ -78,7 +78,7 @@ def project_dual(
 class _OfSolution:
     """The fields of a `DualProjection` that are computed when they are read, given the LASSO solution."""
 
-    def __init__(self, problem: Problem, S: IndexArray, lam: float, solution: Solution) -> None:
+    def __init__(self, problem: Problem, S: IndexArray, lam: float, solution: ProvedSolution) -> None:
         self._names = problem.names
         self._norms = problem.column_norms
         self._S = S
