@@ -129,29 +129,16 @@ def _lower_add_four_pairs(context: Any, builder: Any, signature: Any, values: An
     starts = [builder.gep(A.data, [builder.add(builder.mul(row, columns), left)]) for row in rows]
     factors = [builder.load(builder.gep(x.data, [row])) for row in rows]
 
-    def load(data: Any, j: Any, width: int) -> tuple[Any, Any]:
-        kind = ir.VectorType(data.type.pointee, width)
-        place = builder.bitcast(builder.gep(data, [j]), ir.PointerType(kind))
-        return place, builder.load(place, align=4)
-
-    def products(start: Any, factor: Any, j: Any, width: int) -> Any:
-        """Return the sums of two products each, for the entries j, …, j + width − 1."""
-        short, long = (ir.VectorType(ir.IntType(bits), 2 * width) for bits in (16, 32))
-        entries = load(start, j, width)[1]
-        repeated = _repeat(builder, factor, width)
-        terms = builder.mul(
-            *(builder.sext(builder.bitcast(value, short), long) for value in (entries, repeated))
-        )
-        return builder.add(*(_every_second(builder, terms, first, width) for first in (0, 1)))
-
     def add(j: Any, width: int) -> None:
-        sums = [products(*pair, j, width) for pair in zip(starts, factors, strict=True)]
-        halves = [
-            builder.sitofp(builder.add(*pair), ir.VectorType(ir.FloatType(), width))
-            for pair in (sums[:2], sums[2:])
+        sums = [
+            _pair_products(builder, builder.load(_place(builder, start, j, width), align=4), same)
+            for start, same in zip(
+                starts, (_repeat(builder, factor, width) for factor in factors), strict=True
+            )
         ]
-        place, before = load(out.data, j, width)
-        builder.store(builder.fadd(before, builder.fadd(*halves)), place, align=4)
+        halves = [_to_float(builder, builder.add(*pair)) for pair in (sums[:2], sums[2:])]
+        place = _place(builder, out.data, j, width)
+        builder.store(builder.fadd(builder.load(place, align=4), builder.fadd(*halves)), place, align=4)
 
     last = builder.sub(size, builder.and_(size, number(7)))
     with cgutils.for_range_slice(builder, number(0), last, number(8), size.type) as (j, _):
@@ -161,6 +148,53 @@ def _lower_add_four_pairs(context: Any, builder: Any, signature: Any, values: An
     return context.get_dummy_value()
 
 
+@type_callable(primitives.dot_of_pairs)  # type: ignore[untyped-decorator]
+def _dot_of_pairs(context: Any) -> Any:
+    return lambda a, x: types.float32
+
+
+@lower_builtin(primitives.dot_of_pairs, types.Array, types.Array)  # type: ignore[untyped-decorator]
+def _lower_dot_of_pairs(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """Write code for a loop over vectors of eight entries, two at a time."""
+    a, x = (
+        context.make_array(kind)(context, builder, value)
+        for kind, value in zip(signature.args, values, strict=True)
+    )
+    (size,) = cgutils.unpack_tuple(builder, a.shape)
+    step = ir.Constant(size.type, 8)
+    sums = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.FloatType(), 8), [0.0] * 8))
+    ends = ir.Constant(size.type, 0), size, ir.Constant(size.type, 16)
+    with cgutils.for_range_slice(builder, *ends, size.type) as (i, _):
+        halves = [
+            _pair_products(builder, *(builder.load(_place(builder, v.data, j, 8), align=4) for v in (a, x)))
+            for j in (i, builder.add(i, step))
+        ]
+        builder.store(builder.fadd(builder.load(sums), _to_float(builder, builder.add(*halves))), sums)
+    total = builder.load(sums)
+    for width in (4, 2, 1):
+        total = builder.fadd(*(_entries(builder, total, start, 1, width) for start in (0, width)))
+    return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
+
+
+def _place(builder: Any, data: Any, start: Any, width: int) -> Any:
+    """Return a pointer to the vector of `width` entries from `start` on."""
+    kind = ir.PointerType(ir.VectorType(data.type.pointee, width))
+    return builder.bitcast(builder.gep(data, [start]), kind)
+
+
+def _pair_products(builder: Any, a: Any, b: Any) -> Any:
+    """Return a vector with the sums of the two products of each pair of a and b."""
+    width = a.type.count
+    short, long = (ir.VectorType(ir.IntType(bits), 2 * width) for bits in (16, 32))
+    terms = builder.mul(*(builder.sext(builder.bitcast(value, short), long) for value in (a, b)))
+    return builder.add(*(_entries(builder, terms, start, 2, width) for start in (0, 1)))
+
+
+def _to_float(builder: Any, vector: Any) -> Any:
+    """Return a vector of integers in float32."""
+    return builder.sitofp(vector, ir.VectorType(ir.FloatType(), vector.type.count))
+
+
 def _repeat(builder: Any, value: Any, width: int) -> Any:
     """Return a vector whose entries are all equal to `value`."""
     empty = ir.Constant(ir.VectorType(value.type, width), ir.Undefined)
@@ -168,10 +202,10 @@ def _repeat(builder: Any, value: Any, width: int) -> Any:
     return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width))
 
 
-def _every_second(builder: Any, vector: Any, first: int, width: int) -> Any:
-    """Return a vector of the entries first, first + 2, … of a vector."""
-    places = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(first, 2 * width, 2)))
-    return builder.shuffle_vector(vector, vector, places)
+def _entries(builder: Any, vector: Any, start: int, step: int, width: int) -> Any:
+    """Return a vector of `width` entries of a vector: start, start + step, …"""
+    places = list(range(start, start + step * width, step))
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), width), places))
 
 
 @overload(primitives.subtract)  # type: ignore[untyped-decorator]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import inner, kernel
+from sparselin._kernels.pairs import pairs_of
 from sparselin._kernels.primitives import copy, dot
 from sparselin._kernels.products import moments_by_rows
 from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
@@ -14,9 +15,10 @@ from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, S
 def screened(X, by_rows, scale, norms):
     """Return a design whose 16-bit copy is yet to be made; see `ScreenedDesign` for the arguments."""
     n, d = X.shape if by_rows else X.shape[::-1]
+    m = pairs_of(n, by_rows)
     return ScreenedDesign(
         X=X,
-        copy=np.empty((4 * ((n + 7) // 8), d), np.int32),
+        copy=np.empty((m, d) if by_rows else (d, m), np.int32),
         by_rows=by_rows,
         scale=scale,
         unit=np.empty(d),

@@ -1,4 +1,4 @@
-"""A copy of a design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767, and its products."""
+"""Certain picks by a copy of the design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767."""
 
 import math
 from typing import NamedTuple
@@ -8,19 +8,9 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project, solve
-from sparselin._kernels.primitives import add_four_pairs, dot, subtract
+from sparselin._kernels.pairs import GUESS, LARGEST, empty_vector, fill_copy, gamma, multiply, round_to_pairs
+from sparselin._kernels.primitives import dot, subtract
 
-LARGEST = 32767
-_GUESS = 6  # in most columns no entry is larger than this many root mean squares
-_STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
-# The columns and rows of X in Fortran order at a time: four cache lines of the copy, and a page of X.
-_TILE = 64
-_DEPTH = 512
-_OFFSET = LARGEST + 1  # makes numbers positive before they are truncated
-_SIGNS = -0x7FFF8000  # in two integers of 16 bits, what the offset changes
-# Four products of integers up to _OFFSET and _FINEST do not exceed 2³¹.
-_FINEST = 16383
-_ROUGH = 4e-4  # four times the error of a Gaussian vector that is rounded to integers up to _FINEST
 # No entry is NaN, and no result depends on the sign of a zero. So both forms give the same results.
 _FINITE = {"fastmath": {"nnan", "nsz"}}
 MOST = 64  # the most columns compared in float64
@@ -42,190 +32,15 @@ def _top(x):
     return max(max(a, b), max(c, e))
 
 
-@inner(**_FINITE)
-def _round_pairs(x, y, inverse, out, tops):
-    """Compute x·inverse and y·inverse, rounded to integers; raise entries of `tops` to their moduli.
-
-    An entry of `out` holds both integers, that of x in the lower 16 bits. It is not valid if tops_j exceeds
-    LARGEST + ½.
-    """
-    for j in range(out.size):
-        low = x[j] * inverse[j]
-        high = y[j] * inverse[j]
-        tops[j] = max(tops[j], max(abs(low), abs(high)))
-        low_bits = np.int32(low + (_OFFSET + 0.5))
-        high_bits = np.int32(high + (_OFFSET + 0.5))
-        out[j] = (low_bits | high_bits << 16) ^ _SIGNS
-
-
-@inner(**_FINITE)
-def _round(x, inverse, out):
-    """Compute out = x·inverse, rounded to integers, and return their largest modulus.
-
-    If it exceeds LARGEST, `out` is not valid.
-    """
-    top = np.int32(0)
-    for i in range(x.size):
-        whole = np.int32(x[i] * inverse + (_OFFSET + 0.5)) - np.int32(_OFFSET)
-        top = max(top, abs(whole))
-        out[i] = np.int16(whole)
-    return top
-
-
-@inner(**ONCE)
-def _copy_rows(X, copy, inverse, tops, left, right):
-    """Fill the columns left..right of the copy, given X in C order."""
-    n = X.shape[0]
-    zero = np.zeros(right - left)
-    for p in range(len(copy)):
-        low = X[2 * p, left:right] if 2 * p < n else zero
-        high = X[2 * p + 1, left:right] if 2 * p + 1 < n else zero
-        _round_pairs(low, high, inverse, copy[p, left:right], tops)
-
-
-@inner(**ONCE)
-def _copy_columns(Xt, copy, inverse, tops, left, right):
-    """Fill the columns left..right of the copy, at most _TILE, given Xᵀ (d, n) in C order."""
-    n = Xt.shape[1]
-    width = right - left
-    tile = np.zeros((width, _DEPTH), np.int16)
-    pairs = tile.view(np.int32)
-    for top in range(0, n, _DEPTH):
-        bottom = min(top + _DEPTH, n)
-        for j in range(width):
-            if _round(Xt[left + j, top:bottom], inverse[j], tile[j]) >= LARGEST:
-                for i in range(top, bottom):
-                    tops[j] = max(tops[j], abs(Xt[left + j, i] * inverse[j]))
-            tile[j, bottom - top :] = 0
-        for p in range(top // 2, min((top + _DEPTH) // 2, len(copy))):
-            row = copy[p, left:right]
-            for j in range(width):
-                row[j] = pairs[j, p - top // 2]
-
-
-@inner()
-def _copy(X, by_rows, copy, unit, start, stop):
-    """Fill the columns start..stop of the 16-bit copy of a design, see `ScreenedDesign`.
-
-    On entry `unit` holds guesses of the units. Where a guess is too small, the unit becomes
-    max_i|X_ij|/LARGEST, and columns are copied again.
-    """
-    width = _STRIP if by_rows else _TILE
-    for left in range(start, stop, width):
-        right = min(left + width, stop)
-        tops = np.empty(right - left)
-        inverse = np.empty(right - left)
-        for _ in range(2):
-            for j in range(right - left):
-                tops[j] = 0.0
-                inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
-            if by_rows:
-                _copy_rows(X, copy, inverse, tops, left, right)
-            else:
-                _copy_columns(X, copy, inverse, tops, left, right)
-            valid = True
-            for j in range(right - left):
-                if tops[j] > LARGEST + 0.25:
-                    unit[left + j] = unit[left + j] * (tops[j] / LARGEST)
-                    valid = False
-            if valid:
-                break
-
-
-class RoundedVector(NamedTuple):
-    """A vector x of length 1, rounded to unit·(p + 2⁻¹⁴·q) with vectors p and q of integers.
-
-    Attributes
-    ----------
-    parts : (2, m) p and q; an entry holds two integers, as an entry of the 16-bit copy does.
-    used : (1,) the number of parts that are used; with one part, q is zero.
-    unit : (1,) the unit, a number of float32.
-    error : (1,) a bound on the error of products that is due to this rounding, relative to ‖X_j‖.
-    """
-
-    parts: NDArray[np.int32]
-    used: NDArray[np.intp]
-    unit: NDArray[np.float64]
-    error: NDArray[np.float64]
-
-
-@inner()
-def empty_vector(n):
-    """Return arrays for a `RoundedVector` with n entries."""
-    return RoundedVector(
-        parts=np.zeros((2, 4 * ((n + 7) // 8)), np.int32),
-        used=np.zeros(1, np.intp),
-        unit=np.zeros(1),
-        error=np.zeros(1),
-    )
-
-
-@inner(**ONCE)
-def _gamma(n):
-    """Return γ = mu/(1 − mu), u = 2⁻²⁴, for the m roundings of a term of ⟨q_j, x⟩.
-
-    These are the roundings of a sum of two pairs (1), in the sum of two such sums (1), in the sum of these
-    (⌈n/8⌉), and in the product with the unit of x (1).
-    """
-    mu = (n // 8 + 4) * 2.0**-24
-    return mu / (1 - mu)
-
-
-@inner()
-def _round_vector(v, length, x):
-    """Round v/length, a vector of length 1, to integers.
-
-    Let δ be the error of this rounding. It changes ⟨X_j, x⟩ by at most ‖X_j‖‖δ‖, and the error of the copy,
-    which is less than ‖X_j‖/5, by a fifth of that. If ‖δ‖ is large, because few entries of x are, δ is
-    rounded to integers too. The roundings of the products with them are at most γ‖X_j‖‖δ‖.
-    """
-    n = v.size
-    whole = x.parts.view(np.int16)
-    rest = np.empty(n)
-    top = 0.0
-    for i in range(n):
-        top = max(top, abs(v[i]))
-    unit = np.float64(np.float32(top / length / _FINEST))
-    scale = 1 / (length * unit)
-    for i in range(n):
-        value = v[i] * scale
-        nearest = np.int32(value + (_FINEST + 1.5)) - np.int32(_FINEST + 1)
-        whole[0, i] = np.int16(nearest)
-        rest[i] = value - nearest
-    error = unit * math.sqrt(dot(rest, rest))
-    x.used[0], x.unit[0], x.error[0] = 1, unit, 1.25 * error
-    if error > _ROUGH:
-        for i in range(n):
-            value = rest[i] * 2.0**14
-            nearest = np.int32(value + (_FINEST + 1.5)) - np.int32(_FINEST + 1)
-            whole[1, i] = np.int16(nearest)
-            rest[i] = value - nearest
-        x.used[0] = 2
-        x.error[0] = 1.25 * (_gamma(n) * error + 2.0**-14 * unit * math.sqrt(dot(rest, rest)))
-
-
-@inner()
-def _products(copy, x, z, start, stop):
-    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j are the integers of column j in the copy."""
-    for left in range(start, stop, _STRIP):
-        out = z[left : min(left + _STRIP, stop)]
-        out[:] = 0
-        for part in range(x.used[0] - 1, -1, -1):
-            for p in range(0, len(copy), 4):
-                add_four_pairs(copy, p, left, x.parts[part], out)
-            scale = np.float32(2.0**-14 if part else x.unit[0])
-            for j in range(out.size):
-                out[j] *= scale
-
-
 class ScreenedDesign(NamedTuple):
     """The design, its 16-bit copy X_j ≈ unit_j·q_j, and error bounds for products with the copy.
 
     Attributes
     ----------
     X : the design without scales, (n, d) if `by_rows`, otherwise transposed, (d, n).
-    copy : (4·⌈n/8⌉, d) int32 in C order. Entry (p, j) holds the integers of the rows 2p and 2p + 1 of X_j, 16
-        bits each, the first in the lower bits; beyond the last row they are zero.
+    copy : (m, d) int32 if `by_rows`, otherwise transposed. Both are in C order. Entry (p, j) holds two
+        integers of 16 bits: that of X_pj in the lower bits, and that of X_{m+p, j} in the upper bits. Beyond
+        the last row they are zero. The function `pairs_of` returns m.
     scale : (d,) the columns of the design are scale_j·X_j.
     unit, norms : (d,) the units of the copy, and the norms of the columns of the design.
     error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for vectors x of length 1, including all rounding, but
@@ -249,33 +64,21 @@ def _fill(screen, start, stop):
     n ≤ 2²⁴, 0.001·off_j ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
     """
     n = screen.X.shape[0] if screen.by_rows else screen.X.shape[1]
-    gamma = _gamma(n)
-    guess = (_GUESS / math.sqrt(n) if n > _GUESS * _GUESS else 1.0) / LARGEST
+    factor = gamma(n)
+    guess = (GUESS / math.sqrt(n) if n > GUESS * GUESS else 1.0) / LARGEST
     for j in range(start, stop):
         screen.unit[j] = guess * screen.norms[j] / screen.scale[j] if screen.norms[j] > 0 else 0.0
-    _copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
+    fill_copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
     for j in range(start, stop):
         screen.unit[j] *= screen.scale[j]
         off = screen.unit[j] * math.sqrt(n) / 2
-        screen.error[j] = 1.001 * (off + gamma * (screen.norms[j] + off))
+        screen.error[j] = 1.001 * (off + factor * (screen.norms[j] + off))
 
 
 @kernel()
 def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
     _fill(screen, start, stop)
-
-
-@kernel()
-def round_vector(v, length, x):
-    """Run `_round_vector`."""
-    _round_vector(v, length, x)
-
-
-@kernel()
-def products(copy, x, z, start, stop):
-    """Run `_products` in one of several threads."""
-    _products(copy, x, z, start, stop)
 
 
 class Levels(NamedTuple):
@@ -538,8 +341,8 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
     1.5e-5·‖X_j‖ and exceeds the rounding errors of float64.
     """
     for s in range(start, stop):
-        _round_vector(Qt[s], 1.0, x)
-        _products(screen.copy, x, z, 0, z.size)
+        round_to_pairs(Qt[s], 1.0, x)
+        multiply(screen.copy, screen.by_rows, x, z, 0, z.size)
         for j in range(z.size):
             product = screen.unit[j] * abs(z[j])
             error = screen.error[j] + x.error[0] * screen.norms[j]
@@ -572,7 +375,8 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
     columns before it, or if ‖r‖ is at most `levels.floor`.
     """
     Qt, R, r = chosen.Qt, chosen.R, chosen.r
-    x, z = empty_vector(r.size), np.empty(screen.unit.size, np.float32)
+    x = empty_vector(screen.copy.shape[0 if screen.by_rows else 1])
+    z = np.empty(screen.unit.size, np.float32)
     if seen < 0:
         seen = 0
         _fill(screen, 0, z.size)
@@ -584,8 +388,8 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
             seen = t + s
             length = math.sqrt(dot(r, r))
             if length > 0:
-                _round_vector(r, length, x)
-                _products(screen.copy, x, z, 0, z.size)
+                round_to_pairs(r, length, x)
+                multiply(screen.copy, screen.by_rows, x, z, 0, z.size)
                 picks[s], steps[s, 0], steps[s, 1], count = _search(
                     screen, z, x.error[0], chosen, squares, t + s, levels, candidates
                 )

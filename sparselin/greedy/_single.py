@@ -3,12 +3,14 @@
 For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. For column X_j the
 copy holds integers q_j with X_j = unit_j·q_j + e_j and |e_ij| ≤ unit_j/2. In most columns no entry is larger
 than 6 root mean squares, so unit_j is min(6/√n, 1)·‖X_j‖/32767, and X is read once. In other columns it is
-max_i|X_ij|/32767. Let c = Xᵀr be the correlations with the residual r, and x the vector r/‖r‖ rounded to
-float32. Suppose that each term of ⟨q_j, x⟩ undergoes at most m roundings, including the rounding of x. With
-u = 2⁻²⁴ and γ = mu/(1 − mu),
+max_i|X_ij|/32767. Let c = Xᵀr be the correlations with the residual r. The vector r/‖r‖ is rounded to x, a
+multiple of integers of 15 bits, so that a product of x with q_j is a sum of products of integers. One
+instruction multiplies two pairs of them and adds the products, and four products are summed exactly. Suppose
+that each of these sums then undergoes at most m roundings. With u = 2⁻²⁴, γ = mu/(1 − mu) and δ = r/‖r‖ − x,
 
-    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
+    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j + 5/4·‖δ‖‖X_j‖,    error_j = off_j + γ·(‖X_j‖ + off_j),
 
+where off_j = unit_j·√n/2. If few entries of r are large, ‖δ‖ is large, and δ is rounded to integers too.
 This bound shows that all but a few columns are neither the argmax nor the runner-up. The remaining columns
 are compared in float64. If this comparison does not decide the pick, for example in a tie, the rule of the
 method decides.
@@ -22,6 +24,7 @@ import time
 
 import numpy as np
 
+from sparselin._kernels import pairs
 from sparselin._kernels import screen as kernels
 from sparselin.greedy._method import GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Dependent, Outcome, Undecided
@@ -193,26 +196,28 @@ class Screened(ByRule):
 
 
 class Screen:
-    """A copy of X in 16-bit integers, without the column of ones."""
+    """A copy of X in 16-bit integers, in the order of X and without the column of ones."""
 
     def __init__(self, problem: Problem, count: int) -> None:
         X, by_rows, scale, norms = plain_columns(problem)
         n, d = problem.n, problem.n_features
-        copy = np.empty((4 * -(-n // 8), d), np.int32)
+        m: int = pairs.pairs_of(n, by_rows)  # type: ignore[no-untyped-call]
+        copy = np.empty((m, d) if by_rows else (d, m), np.int32)
         unit = np.empty(d)
         error = np.empty(d)
         self.data = kernels.ScreenedDesign(
             X=X, copy=copy, by_rows=by_rows, scale=scale, unit=unit, norms=norms, error=error
         )
+        self._pairs = copy, by_rows
         self._count = count
         self._threads = 1
         self._alone = 0.0
         self._late = 0
 
     @functools.cached_property
-    def rounded(self) -> kernels.RoundedVector:
+    def rounded(self) -> pairs.RoundedVector:
         """The vector of the last product, rounded."""
-        vector: kernels.RoundedVector = kernels.empty_vector(self.data.X.shape[not self.data.by_rows])
+        vector: pairs.RoundedVector = pairs.empty_vector(self.data.copy.shape[not self.data.by_rows])
         return vector
 
     def fill(self) -> None:
@@ -228,9 +233,9 @@ class Screen:
         number of threads does not change any bit of the result.
         """
         z = np.empty(len(self.data.unit), np.float32)
-        kernels.round_vector(x, 1.0, self.rounded)
+        pairs.round_vector(x, 1.0, self.rounded)
         started = time.perf_counter()
-        spread(lambda a, b: kernels.products(self.data.copy, self.rounded, z, a, b), len(z), self._threads)
+        spread(lambda a, b: pairs.products(*self._pairs, self.rounded, z, a, b), len(z), self._threads)
         elapsed = time.perf_counter() - started
         if self._alone == 0:
             self._alone = elapsed

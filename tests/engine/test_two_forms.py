@@ -17,7 +17,7 @@ from bits import bits
 import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import interpreter
-from sparselin._kernels.primitives import add_four_pairs, dot, narrow_dot
+from sparselin._kernels.primitives import add_four_pairs, dot, dot_of_pairs, narrow_dot
 from sparselin.parallel.threads import spread
 
 
@@ -120,6 +120,23 @@ def test_a_kernel_that_borrows_arrays_counts_no_references():
         assert compiled(np.eye(3)[1:]) == 0
         counts.append("@NRT_decref" in next(iter(compiled.inspect_llvm().values())))
     assert counts == [True, False]
+
+
+def pairs(a, x):
+    return dot_of_pairs(a, x)
+
+
+@pytest.mark.parametrize("m", [0, 16, 32, 48, 496])
+def test_inner_products_of_pairs_have_the_same_bits(m):
+    rng = np.random.default_rng(0)
+    whole, factors = rng.integers(-32768, 32768, (2, 2 * m))
+    factors = np.clip(factors, -16383, 16383)
+    results = []
+    for form in ("always", "never"):
+        with _kernels.use(form):
+            product = _kernels.kernel()(pairs)
+            results.append(product(*(v.astype(np.int16).view(np.int32) for v in (whole, factors))))
+    assert results[0] == results[1] == pytest.approx(float(whole @ factors), rel=1e-4)
 
 
 def test_only_named_kernels_let_the_compiler_reorder_sums():

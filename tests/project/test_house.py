@@ -28,7 +28,7 @@ from release import repository
 
 # Limits on shape, not aims. Lines have no limit: it would be paid for with names, messages and layout.
 BUDGET = {
-    "files": 349,
+    "files": 351,
     "folders": 26,
     "rooms": 26,
     "floors": 13,
