@@ -29,7 +29,9 @@ def _interval(s, s_error, c, c_error):
 @kernel()
 def arrivals(s, s_error, c, c_error):
     """Return the gaps and the bounds of `_interval` for several features."""
-    gap, low, high = np.empty(s.size), np.empty(s.size), np.empty(s.size)
+    gap = np.empty(s.size)
+    low = np.empty(s.size)
+    high = np.empty(s.size)
     for j in range(s.size):
         gap[j], low[j], high[j] = _interval(s[j], s_error[j], c[j], c_error[j])
     return gap, low, high

@@ -222,7 +222,8 @@ def measure(X, by_rows, y, norms, products):
         moments_by_rows(X, ones, y, centres, norms, products, 0, norms.size)
     else:
         moments_by_columns(X, ones, y, centres, norms, products, 0, norms.size)
-    least, most = np.inf, 0.0
+    least = np.inf
+    most = 0.0
     for j in range(norms.size):
         norms[j] = math.sqrt(norms[j])
         least = min(least, norms[j])

@@ -262,13 +262,18 @@ def _measure(screen, chosen, by_length, t, levels, y, candidates, c, score, erro
     Columns in the span of the selected columns get the score and the error zero.
     """
     n = y.size
-    r, column, shares = y.copy(), np.empty(n), np.empty(t)
+    r = y.copy()
+    column = np.empty(n)
+    shares = np.empty(t)
     r_norm = project(chosen.Qt, t, r, shares)
-    R, norms = chosen.R[:t, :t], chosen.norms
+    R = chosen.R[:t, :t]
+    norms = chosen.norms
     y_size = _size(R, norms, shares, levels.y_norm)
     for l in range(candidates.size):
         j = candidates[l]
-        c[l], score[l], error[l] = 0.0, 0.0, 0.0
+        c[l] = 0.0
+        score[l] = 0.0
+        error[l] = 0.0
         _read(screen, j, column)
         norm = screen.norms[j]
         plain = dot(column, r)
@@ -307,7 +312,9 @@ def _lowest_tied(screen, chosen, by_length, t, levels, candidates, ties, s):
         margin depend on other columns.
     """
     m = candidates.size
-    c, score, error = np.empty(m), np.empty(m), np.empty(m)
+    c = np.empty(m)
+    score = np.empty(m)
+    error = np.empty(m)
     _measure(screen, chosen, by_length, t, levels, ties.y, candidates, c, score, error)
     least = 0.0
     for l in range(m):

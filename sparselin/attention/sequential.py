@@ -155,7 +155,8 @@ def sequential_attention(
 
     problem = as_problem(X, y, **data)
     space = descent.column_space(problem)
-    return pursue(problem, k, GreedyMethod(pick_by_weight, by_rule=True), forced=forced, callback=callback)
+    method = GreedyMethod(rule=pick_by_weight, by_rule=True)
+    return pursue(problem, k, method, forced=forced, callback=callback)
 
 
 def _default_share(parametrization: str, entry: FirstEntry) -> float:

@@ -117,9 +117,9 @@ class Run:
         return path
 
     def coef_path(self) -> FloatArray:
-        ones, scale = len(self.before), self.scale
+        ones = len(self.before)
         inner = self._coefficients[ones:, ones:]
-        return inner if scale is None else inner * scale[self.picks]
+        return inner if self.scale is None else inner * self.scale[self.picks]
 
     def intercept_path(self) -> FloatArray:
         return self._coefficients[:, 0].copy() if self.before else np.zeros(len(self.picks) + 1)

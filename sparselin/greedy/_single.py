@@ -161,7 +161,7 @@ class Screened(ByRule):
         with_active = self._method.with_active
         tied = tied_with(J, None if ties is None else ties.found)
         found = [
-            Pick(j, top, gap, T, T if with_active else ())
+            Pick(feature=j, lam_star=top, margin=gap, tied=T, active=T if with_active else ())
             for j, top, gap, T in zip(J, lam, margin, tied, strict=True)
         ]
         return AddedPicks([pick, *found[1:]] if pick else found, projections, norms, chosen.r.copy())

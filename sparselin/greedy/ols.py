@@ -93,7 +93,7 @@ def by_quotients(problem: Problem, k: int, *, by_rule: bool = False, **options: 
         lengths.update(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    method = GreedyMethod(largest_fall, lengths, by_rule=by_rule, by_index=True)
+    method = GreedyMethod(rule=largest_fall, lengths=lengths, by_rule=by_rule, by_index=True)
     return pursue(problem, k, method, **options)
 
 

@@ -137,7 +137,7 @@ def omp(
     if y is not None and (is_complex(X) or is_complex(y)):
         return select(X, y, k, positive=positive, **options, **data)
     problem = as_problem(X, y, **data, operator=True)
-    method = GreedyMethod(largest_correlation, by_rule=positive, by_index=not positive)
+    method = GreedyMethod(rule=largest_correlation, by_rule=positive, by_index=not positive)
     return pursue(problem, k, method, fit=NonnegativeLeastSquares if positive else LeastSquares, **options)
 
 

@@ -74,7 +74,7 @@ def sequential_lasso(
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, **data, operator=True)
     audit = first_segments if method == "lasso" else None
-    greedy = GreedyMethod(rules[method], with_active=True, audit=audit)
+    greedy = GreedyMethod(rule=rules[method], with_active=True, audit=audit)
     return pursue(problem, k, greedy, forced=forced, callback=callback)
 
 
