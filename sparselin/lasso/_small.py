@@ -97,7 +97,7 @@ def small_path(
         return None
     if trail.lams[0] <= lam_min:
         return None
-    return trail if m == size else kernels.Trail._make(array[:m] for array in trail)
+    return kernels.Trail._make(array[:m].copy() for array in trail)
 
 
 def _rows(problem: Problem) -> FloatArray:

@@ -106,7 +106,8 @@ def lasso_path(
         parts = proved_blocks(problem, S, lam_min, most, positive)
     elif callback is None:
         end = _end(trail.lams[-1], lam_min, len(trail.lams), most)
-        return _path(problem, S, positive, trail.lams.copy(), lambda: block_of(trail), end)
+        fits = _Fits(problem, S, positive, lambda: block_of(trail))
+        return LassoPath._deferring(fits, knots=trail.lams.copy(), status=end)
     else:
         parts = [block_of(trail)]
     blocks: list[KnotBlock] = []
@@ -140,27 +141,7 @@ def _path_of(
     if not (knots[:-1] > knots[1:]).all():
         for i in range(len(knots) - 2, -1, -1):
             knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
-    given = tuple(blocks)
-    return _path(problem, S, positive, knots, lambda: _join(given), end)
-
-
-def _path(
-    problem: Problem,
-    S: IndexArray,
-    positive: bool,
-    knots: FloatArray,
-    block: Callable[[], KnotBlock],
-    end: Status,
-) -> LassoPath:
-    """Return the `LassoPath` with these knots.
-
-    For a small problem its other fields are computed when they are read; other paths do not keep X.
-
-    block : the function that returns all knots as one block.
-    """
-    fits = _Fits(problem, S, positive, block)
-    if problem.n * problem.d <= _small.SMALL:
-        return LassoPath._deferring(fits, knots=knots, status=end)
+    fits = _Fits(problem, S, positive, lambda: _join(blocks))
     return LassoPath(
         knots=knots,
         features=fits.features(),
@@ -175,15 +156,27 @@ def _path(
 
 
 class _Fits:
-    """The fits at the knots of a path: all fields of a `LassoPath` except its knots and its status."""
+    """The fits at the knots of a path: all fields of a `LassoPath` except its knots and its status.
+
+    A path may keep its fits, for fields that are computed later. So they hold neither X nor y, which may be
+    large, or be changed.
+    """
 
     def __init__(
         self, problem: Problem, S: IndexArray, positive: bool, block: Callable[[], KnotBlock]
     ) -> None:
-        self._problem = problem
+        design = problem.design
+        self._join_knots = block
         self._S = S
-        self._positive = positive
-        self._block = block
+        self._dtype = problem.dtype
+        self._scale = design.scale
+        self._ones = problem.d - problem.n_features
+        self._fit = design.fit(positive)
+        self._total, self._c = _centred_products(problem)
+
+    @functools.cached_property
+    def _block(self) -> KnotBlock:
+        return self._join_knots()
 
     @functools.cached_property
     def _arrays(self) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
@@ -193,23 +186,13 @@ class _Fits:
         y, and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features.
         By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
         """
-        problem = self._problem
-        whole = self._block()
-        m = problem.n_features
-        dtype = problem.dtype
-        scale, ones = problem.design.scale, problem.design.ones
-        z = problem.y
-        c = problem.Xty
-        if ones is not None:
-            for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
-                z = z - (ones @ z) / (ones @ ones) * ones
-            c = problem.correlate(z)
-            c[-1] = 0
-        given = whole.coef, whole.columns, whole.lams, c, self._S, float(z @ z)
+        block, scale, dtype = self._block, self._scale, self._dtype
+        m = len(self._c) - self._ones
+        given = block.coef, block.columns, block.lams, self._c, self._S, self._total
         features, coef, r2 = kernels.summary(*given)
         coef = coef.astype(dtype, copy=False)
         intercept = np.zeros(len(coef), dtype)
-        if ones is not None and len(features) and features[-1] == m:  # the column of ones
+        if self._ones and len(features) and features[-1] == m:  # the column of ones
             features, coef, intercept = features[:-1], coef[:, :-1], coef[:, -1].copy()
         coef = coef if scale is None else coef * scale[features]
         return features, coef, intercept, r2.astype(dtype, copy=False)
@@ -232,19 +215,32 @@ class _Fits:
 
     def active(self) -> tuple[tuple[int, ...], ...]:
         """Return the active sets of `LassoPath`."""
-        sets = self._block().active
+        sets = self._block.active
         return *sets[:-1], sets[-2] if len(sets) > 1 else ()
 
     def forced(self) -> IndexArray:
         """Return S without the column of ones."""
-        return self._S[self._problem.d - self._problem.n_features :]
+        return self._S[self._ones :]
 
     def fit(self) -> Fit:
         """Return the properties of the fits."""
-        return self._problem.design.fit(self._positive)
+        return self._fit
 
 
-def _join(blocks: tuple[KnotBlock, ...]) -> KnotBlock:
+def _centred_products(problem: Problem) -> tuple[float, FloatArray]:
+    """Return ‖z‖² and Xᵀz (d,), where z is y, or y minus its mean if there is an intercept."""
+    ones = problem.design.ones
+    z = problem.y
+    if ones is None:
+        return float(z @ z), problem.Xty
+    for _ in range(2):  # twice: a mean of y left by rounding would be multiplied by the means of X
+        z = z - (ones @ z) / (ones @ ones) * ones
+    c = problem.correlate(z)
+    c[-1] = 0
+    return float(z @ z), c
+
+
+def _join(blocks: list[KnotBlock]) -> KnotBlock:
     """Return the knots of all blocks as one block."""
     if len(blocks) == 1:
         return blocks[0]

@@ -3,8 +3,10 @@
 import copy
 import dataclasses
 import functools
+import gc
 import itertools
 import pickle
+import weakref
 from fractions import Fraction
 from operator import mul
 from unittest import mock
@@ -127,6 +129,43 @@ def test_fields_that_are_computed_when_they_are_read_are_read_only_and_go_with_c
         assert getattr(found, name) is getattr(found, name)
         with pytest.raises(AttributeError, match="coef_paths"):
             found.coef_paths  # noqa: B018
+
+
+OPTIONS = [{}, {"intercept": True}, {"intercept": True, "standardize": True}]
+LATER = {
+    "omp": lambda X, y, **data: sl.omp(X, y, 4, **data),
+    "ols": lambda X, y, **data: sl.ols(X, y, 4, **data),
+    "sequential_lasso": lambda X, y, **data: sl.sequential_lasso(X, y, 4, method="omp", **data),
+    "lasso_path": sl.lasso_path,
+    "first_entry": sl.first_entry,
+    "project_dual": lambda X, y: sl.project_dual(X, y, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize(
+    "options", [{}, {"intercept": True}, {"intercept": True, "standardize": True}], ids=str
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_result_does_not_depend_on_its_data_afterwards(name, options, order):
+    """A program may fill the same arrays again, or keep thousands of results."""
+    if options and name == "project_dual":
+        pytest.skip("it has no options of data")
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.standard_normal((20, 12)), order=order)
+    y = rng.standard_normal(20)
+    expected, read = LATER[name](X.copy(order), y.copy(), **options), LATER[name](X, y, **options)
+    for field in dataclasses.fields(expected):
+        getattr(expected, field.name)
+    X[:] = rng.standard_normal(X.shape)
+    y[:] = 1.0
+    assert read == expected
+    kept = [weakref.ref(X), weakref.ref(y)]
+    later = LATER[name](X, y + X[:, 0], **options)
+    del X, y
+    gc.collect()
+    assert [reference() for reference in kept] == [None, None]
+    assert later == later
 
 
 def test_compiled_knots_are_those_of_the_homotopy():
