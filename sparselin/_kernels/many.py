@@ -8,11 +8,11 @@ from sparselin._kernels import inner, kernel
 from sparselin._kernels.pairs import pairs_of
 from sparselin._kernels.primitives import copy, dot
 from sparselin._kernels.products import moments_by_rows
-from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, extend
+from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, Ties, extend
 
 
 @inner()
-def screened(X, by_rows, scale, norms):
+def design_to_screen(X, by_rows, scale, norms):
     """Return a design whose 16-bit copy is yet to be made; see `ScreenedDesign` for the arguments."""
     n, d = X.shape if by_rows else X.shape[::-1]
     m = pairs_of(n, by_rows)
@@ -37,7 +37,7 @@ def select(X, scale, norms, r, forced, levels, by_length, picks):
     by_length : None for OMP, True for OLS.
     """
     d, k = norms.size, picks.size
-    screen = screened(X, True, scale, norms)
+    screen = design_to_screen(X, True, scale, norms)
     chosen = SelectedColumns(
         Qt=np.empty((k, r.size)),
         R=np.zeros((k, k)),
@@ -47,10 +47,11 @@ def select(X, scale, norms, r, forced, levels, by_length, picks):
         out=np.zeros(d, np.bool_),
     )
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
+    undecided = Ties(r, np.empty((0, 0), np.intp))
     for t in range(forced.size + 1):
         picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
         steps = np.empty((stop - t, 4))
-        count, _ = extend(screen, chosen, bounds, t, seen, levels, None, picks[t:stop], steps)
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, undecided, picks[t:stop], steps)
         if count == 0:
             break
     return t + count
@@ -92,10 +93,12 @@ def run(X, by_rows, scale, norms, chosen, t, levels, by_length, ties, picks, num
     steps = np.empty((picks.size, 4))
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
     picks[:] = -1
-    s, _ = extend(screened(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, ties, picks, steps)
+    s, _ = extend(
+        design_to_screen(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, ties, picks, steps
+    )
     for i in range(s):
         numbers[0, i] = abs(chosen.R[t + i, t + i] * steps[i, 2])  # as in `LeastSquares.lam_star`
-        if ties is not None and ties.found[i, 0] > 1:
+        if ties.found.size and ties.found[i, 0] > 1:
             numbers[0, i] = steps[i, 0]
         numbers[1, i], numbers[2, i] = steps[i, 1], steps[i, 2]
         numbers[3, i + 1] = steps[i, 3]

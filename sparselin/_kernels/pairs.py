@@ -210,7 +210,7 @@ def multiply(copy, by_rows, x, z, start, stop):
                 out[j] *= scale
 
 
-@inner()
+@kernel()
 def pairs_of(n, by_rows):
     """Return the number m of pairs in a column of the copy, of which 4 are read at once, or 16 by columns."""
     return 4 * -(-n // 8) if by_rows else 16 * -(-n // 32)

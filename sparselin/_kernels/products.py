@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import inner, kernel
+from sparselin._kernels import ONCE, inner, kernel
 from sparselin._kernels.primitives import dot
 
 _IN_CACHE = 10**6  # entries
@@ -211,17 +211,25 @@ def _are_all(values, value):
 
 
 @kernel()
-def measure(X, by_rows, y, norms, products):
-    """Compute ‖X_j‖ and ⟨y, X_j⟩, and return the least and the largest ‖X_j‖, and ‖y‖.
+def measure_by_rows(X, y, norms, products):
+    """Compute ‖X_j‖ and ⟨y, X_j⟩, and return the results of `_extremes`, for X (n, d)."""
+    moments_by_rows(X, np.ones(y.size), y, np.zeros(norms.size), norms, products, 0, norms.size)
+    return _extremes(norms, y)
 
-    X : (n, d) if `by_rows`, otherwise transposed, (d, n). The largest ‖X_j‖ is inf if one is not finite.
+
+@kernel()
+def measure_by_columns(Xt, y, norms, products):
+    """Compute the results of `measure_by_rows` from Xt = Xᵀ (d, n)."""
+    moments_by_columns(Xt, np.ones(y.size), y, np.zeros(norms.size), norms, products, 0, norms.size)
+    return _extremes(norms, y)
+
+
+@inner(**ONCE)
+def _extremes(norms, y):
+    """Replace ‖X_j‖² by ‖X_j‖; return the least and the largest one, and ‖y‖.
+
+    The largest ‖X_j‖ is inf if one is not finite.
     """
-    ones = np.ones(y.size)
-    centres = np.zeros(norms.size)
-    if by_rows:
-        moments_by_rows(X, ones, y, centres, norms, products, 0, norms.size)
-    else:
-        moments_by_columns(X, ones, y, centres, norms, products, 0, norms.size)
     least = np.inf
     most = 0.0
     for j in range(norms.size):

@@ -128,7 +128,7 @@ class SquareBounds(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """What a kernel needs to decide ties, and the ties that it finds; None leaves ties undecided.
+    """The data and the room for a kernel that decides ties. If `found` is empty, ties are left undecided.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def _size(R, norms, shares, norm):
 
 
 @inner(**ONCE)
-def _lowest_tied(screen, chosen, by_length, t, levels, candidates, ties, s):
+def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s):
     """Return the lowest index of the columns with the largest score, to the bounds of `linalg.ties`.
 
     The tied columns are written to row s of `ties.found`. The other results are those of `_search`. The index
@@ -371,7 +371,7 @@ def certain_pick(screen, z, error_of_x, chosen, t, levels):
 def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
     """Add picks to t selected columns while they are certain, at most picks.size.
 
-    ties : `Ties`, if the lowest of tied columns is picked; None if ties are left undecided.
+    ties : see `Ties`. The lowest of tied columns is picked.
     squares : `SquareBounds` for OLS, None for OMP.
     seen : the number of columns of Q that `squares` allows for, or −1 if the 16-bit copy is yet to be made.
     picks : −1 for each pick that is to be searched. The function fills them in until one is not certain.
@@ -400,8 +400,8 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
                 picks[s], steps[s, 0], steps[s, 1], count = _search(
                     screen, z, x.error[0], chosen, squares, t + s, levels, candidates
                 )
-                if ties is not None and picks[s] < 0 and count > 0:
-                    picks[s], steps[s, 0], steps[s, 1] = _lowest_tied(
+                if ties.found.size and picks[s] < 0 and count > 0:
+                    picks[s], steps[s, 0], steps[s, 1] = _lowest_of_ties(
                         screen, chosen, squares is not None, t + s, levels, candidates[:count], ties, s
                     )
         j = picks[s]

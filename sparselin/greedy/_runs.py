@@ -40,7 +40,7 @@ class Run:
     before : (), or (⟨q, y⟩,) for the column q of Q that belongs to the column of ones.
     picks : (t,) the picks.
     numbers : (4, k + 1), see the kernel `run`.
-    tied : `Ties.found`, or None if each pick is certain.
+    tied : `Ties.found`; it is empty if each pick is certain.
     R : the matrix R in its first rows and columns.
     """
 
@@ -50,7 +50,7 @@ class Run:
     before: tuple[float, ...]
     picks: IndexArray
     numbers: FloatArray
-    tied: IndexArray | None
+    tied: IndexArray
     R: FloatArray
 
     @classmethod
@@ -83,7 +83,7 @@ class Run:
             before=before,
             picks=picks[:t],
             numbers=numbers,
-            tied=None if ties is None else ties.found,
+            tied=ties.found,
             R=chosen.R,
         )
 
@@ -144,16 +144,17 @@ def levels_of(problem: Problem, dependent: float, floor: float) -> Levels:
     )
 
 
-def no_ties(problem: Problem, method: GreedyMethod, k: int) -> Ties | None:
-    """Return a record for the ties of k picks; None if the rule of the method must decide them."""
+def no_ties(problem: Problem, method: GreedyMethod, k: int) -> Ties:
+    """Return a record for the ties of k picks; it is empty if the rule of the method must decide them."""
     if not method.by_index or problem.errors.of_squares:
-        return None
-    return Ties(problem.y, np.zeros((k, 1 + min(MOST, problem.n_features)), np.intp))
+        k = 0
+    width = 1 + min(MOST, problem.n_features)
+    return Ties(y=problem.y.copy(), found=np.zeros((k, width), np.intp))
 
 
-def tied_with(picks: list[int], found: IndexArray | None) -> tuple[tuple[int, ...], ...]:
+def tied_with(picks: list[int], found: IndexArray) -> tuple[tuple[int, ...], ...]:
     """Return the tied features of each of the first picks to which `Ties.found` belongs."""
-    if found is None:
+    if not found.size:
         return tuple((j,) for j in picks)
     counts = found[: len(picks), 0].tolist()
     return tuple(

@@ -134,20 +134,19 @@ class Screened(ByRule):
         picks = np.full(m, -1)
         steps = np.empty((m, 4))
         picks[0] = -1 if pick is None else pick.feature
-        ties = no_ties(selection.problem, self._method, m) if at_once else None
+        ties = no_ties(selection.problem, self._method, m if at_once else 0)
         if self._first is not None:
             t = len(self._first.picks)
             picks[:t] = self._first.picks
             steps[:t, :2] = self._first.numbers[:2, :t].T
-            if ties is not None and self._first.tied is not None:
-                ties.found[:t] = self._first.tied[:t]
+            ties.found[:t] = self._first.tied[:t]
             self._first = None
         if at_once:
             s = self._grow(levels, ties, picks, steps)
         while not at_once and s < m and (s == 0 or steps[s - 1, 3] > floor):
             if picks[s] < 0:
                 picks[s], steps[s, 0], steps[s, 1] = self._search(levels)
-            if picks[s] < 0 or not self._grow(levels, None, picks[s : s + 1], steps[s : s + 1]):
+            if picks[s] < 0 or not self._grow(levels, ties, picks[s : s + 1], steps[s : s + 1]):
                 break
             s += 1
         if s == 0:
@@ -159,7 +158,7 @@ class Screened(ByRule):
         J = picks[:s].tolist()
         lam, margin, projections, norms = steps[:s].T.tolist()
         with_active = self._method.with_active
-        tied = tied_with(J, None if ties is None else ties.found)
+        tied = tied_with(J, ties.found)
         found = [
             Pick(feature=j, lam_star=top, margin=gap, tied=T, active=T if with_active else ())
             for j, top, gap, T in zip(J, lam, margin, tied, strict=True)
@@ -172,9 +171,7 @@ class Screened(ByRule):
         correlate_rows(self.selection.problem, rows, W, self._count)
         return W
 
-    def _grow(
-        self, levels: kernels.Levels, ties: kernels.Ties | None, picks: IndexArray, steps: FloatArray
-    ) -> int:
+    def _grow(self, levels: kernels.Levels, ties: kernels.Ties, picks: IndexArray, steps: FloatArray) -> int:
         """Run the kernel `extend`, and return the number of columns that it adds."""
         index = self.selection.qr.index
         data = (self._screen.data, self._chosen, self._squares)
@@ -217,8 +214,12 @@ class Screen:
     @functools.cached_property
     def rounded(self) -> pairs.RoundedVector:
         """The vector of the last product, rounded."""
-        vector: pairs.RoundedVector = pairs.empty_vector(self.data.copy.shape[not self.data.by_rows])
-        return vector
+        return pairs.RoundedVector(
+            parts=np.zeros((2, self.data.copy.shape[not self.data.by_rows]), np.int32),
+            used=np.zeros(1, np.intp),
+            unit=np.zeros(1),
+            error=np.zeros(1),
+        )
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""

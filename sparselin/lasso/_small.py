@@ -22,7 +22,7 @@ FEW = 96  # up to this many columns the path is followed on all columns
 SMALL = 10**6  # the most entries of a small X
 _LARGEST_ERROR = 1e-9  # the largest error of c, as a share of λ, with which a solution counts as proved
 _FIRST = 32  # the least number of columns that are added to the candidates of a projection at a time
-_LEAST = 2.0**-200  # lengths below it, or above its inverse, might underflow or overflow in `first_segment`
+_LEAST = 2.0**-200  # the least ratio of two lengths whose products do not underflow in `first_segment`
 _NO_TRAIL = kernels.Trail(np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0, np.intp))
 
 
@@ -203,7 +203,7 @@ def first_segment(problem: Problem) -> FirstSegment | None:
     not plain: dense and in float64, without an intercept, scales or weights.
     """
     d, norms = problem.d, problem.column_norms
-    if not (_is_plain(problem) and _LEAST < problem.y_norm < 1 / _LEAST):
+    if not (_is_plain(problem) and problem.y_norm > 0):
         return None
     c = np.abs(problem.Xty)
     index = np.arange(d) if d <= FEW else c.argpartition(d - _FIRST)[d - _FIRST :]
@@ -232,10 +232,18 @@ def first_segment(problem: Problem) -> FirstSegment | None:
             return None
         x, z = rows[j - 1], rows[max(k, 1) - 1]
         lengths = norms[index[[j - 1, k - 1]]]
-        if not (lengths.min() > _LEAST and lengths.max() < 1 / _LEAST):
+        if lengths.min() < _LEAST * lengths.max():
             return None
-        product, square, lower = refinement.first_segment(read_only(x), read_only(z), problem.y)
-        return FirstSegment(int(index[j - 1]), product, square, 0.0 if ends else lower)
+        # Powers of two round nothing, and the squares of the scaled data neither over- nor underflow.
+        unit = 2.0 ** -math.frexp(lengths.max())[1]
+        y_unit = 2.0 ** -math.frexp(problem.y_norm)[1]
+        product, square, lower = refinement.first_segment(x * unit, z * unit, problem.y * y_unit)
+        return FirstSegment(
+            j=int(index[j - 1]),
+            product=product / unit / y_unit,
+            square=square / unit / unit,
+            lower=0.0 if ends else lower / unit / y_unit,
+        )
 
 
 def _is_plain(problem: Problem) -> bool:

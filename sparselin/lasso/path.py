@@ -107,7 +107,8 @@ def lasso_path(
     elif callback is None:
         end = _end(trail.lams[-1], lam_min, len(trail.lams), most)
         fits = _Fits(problem, S, positive, lambda: block_of(trail))
-        return LassoPath._deferring(fits, knots=trail.lams.copy(), status=end)
+        free = S[problem.d - problem.n_features :]  # without the column of ones
+        return LassoPath._deferring(fits, knots=trail.lams.copy(), forced=free, status=end)
     else:
         parts = [block_of(trail)]
     blocks: list[KnotBlock] = []
@@ -149,14 +150,14 @@ def _path_of(
         intercept=fits.intercept(),
         r2=fits.r2(),
         active=fits.active(),
-        forced=fits.forced(),
+        forced=S[problem.d - problem.n_features :],
         status=end,
         fit=fits.fit(),
     )
 
 
 class _Fits:
-    """The fits at the knots of a path: all fields of a `LassoPath` except its knots and its status.
+    """The fits at the knots of a path: fields of a `LassoPath`.
 
     A path may keep its fits, for fields that are computed later. So they hold neither X nor y, which may be
     large, or be changed.
@@ -217,10 +218,6 @@ class _Fits:
         """Return the active sets of `LassoPath`."""
         sets = self._block.active
         return *sets[:-1], sets[-2] if len(sets) > 1 else ()
-
-    def forced(self) -> IndexArray:
-        """Return S without the column of ones."""
-        return self._S[self._ones :]
 
     def fit(self) -> Fit:
         """Return the properties of the fits."""

@@ -51,11 +51,13 @@ def measure(design: DesignColumns, y: FloatArray) -> Sizes:
 
 def _measure_small(X: FloatArray, ones: FloatArray | None, y: FloatArray) -> Sizes | None:
     """Return the results of `measure` in one call of a kernel, or None if they need a closer look."""
-    by_rows = bool(X.flags.c_contiguous)
     m = X.shape[1]
     norms = np.empty(m + (ones is not None))
     products = np.empty(len(norms))
-    least, most, y_norm = kernels.measure(X if by_rows else X.T, by_rows, y, norms[:m], products[:m])
+    if X.flags.c_contiguous:
+        least, most, y_norm = kernels.measure_by_rows(X, y, norms[:m], products[:m])
+    else:
+        least, most, y_norm = kernels.measure_by_columns(X.T, y, norms[:m], products[:m])
     if ones is not None:
         norms[m] = math.sqrt(np.vdot(ones, ones))
         products[m] = np.vdot(ones, y)

@@ -68,7 +68,7 @@ def tied_designs():
     ids=str,
 )
 def test_a_path_from_one_call_has_the_bits_of_the_path_of_a_selection(method, options):
-    """Also where the call leaves a pick undecided, and the selection goes on from its picks."""
+    """This holds also where the call leaves a pick undecided, and the selection goes on from its picks."""
     lengths = set()
 
     def counting(*arguments, begin=Run.begin):
@@ -85,10 +85,15 @@ def test_a_path_from_one_call_has_the_bits_of_the_path_of_a_selection(method, op
     assert ({8} if method in (sl.omp, sl.ols) else {0, 3, 8}) <= lengths
 
 
+def undecided(problem, method, k, no_ties=_runs.no_ties):
+    """Leave all ties to the rule."""
+    return no_ties(problem, method, 0)
+
+
 @pytest.mark.parametrize("method", [sl.omp, sl.ols])
 @pytest.mark.parametrize("options", [{}, {"intercept": True, "standardize": True}], ids=str)
 def test_a_kernel_decides_ties_as_the_rule_does(method, options):
-    """Also where a callback, a forced feature or an exact fit needs the state of a selection."""
+    """This holds also where a callback, a forced feature or an exact fit needs the state of a selection."""
     count = 0
     for seed, X, y in tied_designs():
         for more in ({}, {"callback": lambda path: False}, {"forced": [seed % 12]}):
@@ -96,8 +101,8 @@ def test_a_kernel_decides_ties_as_the_rule_does(method, options):
                 problem = sl.Problem(X, response, **options)
                 quick = method(problem, 8, **more)
                 with (
-                    mock.patch.object(_runs, "no_ties", return_value=None),
-                    mock.patch.object(_single, "no_ties", return_value=None),
+                    mock.patch.object(_runs, "no_ties", undecided),
+                    mock.patch.object(_single, "no_ties", undecided),
                 ):
                     careful = method(problem, 8, **more)
                 assert quick.support.tolist() == careful.support.tolist(), seed

@@ -13,6 +13,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 20))
 Y = X[:, :3] @ [3.0, -2.0, 1.0] + RNG.standard_normal(60)
 WIDE = RNG.standard_normal((60, 40))
+LONG = RNG.standard_normal((60, 120))
 
 # name ↦ (call, the arrays of its result, a record)
 CALLS = {
@@ -26,7 +27,7 @@ CALLS = {
     "best_subset": (lambda: np.array(sl.best_subset(WIDE, Y, 6, node_limit=300).lower_bound), "nodes"),
     "batch_omp": (lambda: sl.batch_omp(X, np.c_[Y, -Y], 3).coef, "2 of 2 signals"),
     "gradient_flow": (lambda: sl.gradient_flow(X, Y).tau, "1 events"),
-    "lasso_path": (lambda: sl.lasso_path(X, Y).knots, "knots"),
+    "lasso_path": (lambda: sl.lasso_path(LONG, Y).knots, "knots"),
     "cross_validate": (
         lambda: sl.estimators.cross_validate(sl.estimators.OMPSelector("cv"), X, Y, cv=3).error,
         "3 of 3 folds",
