@@ -97,13 +97,14 @@ print(Counter(module.split(".")[-1] + "." + kernel for module, kernel, _ in sign
 def test_a_kernel_is_compiled_for_each_dtype_and_not_for_each_kind_of_array():
     """In a new process; `test_nothing_is_left_to_compile` shows that other kinds of arrays need no more.
 
-    `select_rows` is compiled for OMP and OLS, and products have V and Z in both dtypes.
+    `select_rows` is compiled for OMP and OLS and two types of scales, and no other kernel in more than two
+    forms.
     """
     command = [sys.executable, "-c", COUNTS]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     counts = ast.literal_eval(run.stdout)
-    assert dict(counts[:3]) == {"many.select_rows": 4, "products.by_rows": 3, "products.by_columns": 3}
-    assert counts[3][1] == 2
+    assert counts[0] == ("many.select_rows", 4)
+    assert counts[1][1] == 2
 
 
 def test_large_data_are_above_the_size_for_single_picks():
@@ -316,7 +317,7 @@ with compilations() as compiled:
     sl.{}
 print(len(compiled))
 """
-LIMITS = {"omp(X, y, 3)": 30, "lasso_path(X, y)": 47, "guarantee_bounds(X, y, 3)": 122}
+LIMITS = {"omp(X, y, 3)": 55, "lasso_path(X, y)": 58, "guarantee_bounds(X, y, 3)": 145}
 
 
 @pytest.mark.parametrize(
