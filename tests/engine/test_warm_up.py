@@ -97,8 +97,7 @@ print(Counter(module.split(".")[-1] + "." + kernel for module, kernel, _ in sign
 def test_a_kernel_is_compiled_for_each_dtype_and_not_for_each_kind_of_array():
     """In a new process; `test_nothing_is_left_to_compile` shows that other kinds of arrays need no more.
 
-    `select_rows` is compiled for OMP and OLS and two types of scales, and no other kernel in more than two
-    forms.
+    `select_rows` has four forms, two for OMP and two for OLS, and no other kernel has more than two.
     """
     command = [sys.executable, "-c", COUNTS]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
