@@ -29,10 +29,11 @@ y = X[:, 0] - 2 * X[:, 3] + rng.integers(-1, 2, 12)
 with event.install_recorder("numba:compile") as recorder:
     flow = sl.gradient_flow(X, y)
     path = None if "flow" in sys.argv else sl.omp(X, y, 3)
+    coef = None if path is None else path.coef  # computed now
 if "store" in sys.argv:
     print(cache.store_forms(*map(pathlib.Path, sys.argv[2:4])))
 else:
-    numbers = [flow.tau, flow.coef_path] + ([] if path is None else [path.support, path.coef])
+    numbers = [flow.tau, flow.coef_path] + ([] if path is None else [path.support, coef])
     print(flow.features, *(array.tobytes().hex() for array in numbers))
     print(*sorted({e.data["dispatcher"].py_func.__module__ + "." + e.data["dispatcher"].__name__
                    for _, e in recorder.buffer}))
@@ -91,18 +92,23 @@ def test_nothing_is_compiled_in_a_new_environment(package, tmp_path):
 
 @pytest.mark.slow
 def test_a_kernel_that_is_missing_is_compiled_as_usual(package, found_flow, tmp_path):
-    """The kernels are taken away one after the other; each is compiled with the functions that it calls."""
+    """The kernels are taken away one after the other; each is compiled with the functions that it calls.
+
+    A kernel that only kernels call is part of their compiled forms, and is not missed.
+    """
     _, used = call(package, tmp_path, "flow", "no level", **TARGET)
     names = {path: f"sparselin._kernels.{path.name.partition('-')[0]}" for path in index_files(package)}
     of_flow = {path: name for path, name in names.items() if name in used}
-    assert len(of_flow) > 5
+    missed = []
     for k, (path, name) in enumerate(of_flow.items()):
         kept = path.read_bytes()
         path.unlink()
         found, compiled = call(package, tmp_path / str(k), "flow")
         path.write_bytes(kept)
-        assert {*compiled} & {*names.values()} == {name}
+        assert {*compiled} & {*names.values()} <= {name}
         assert found.split("]")[0] == found_flow
+        missed += [name] * (name in compiled)
+    assert len(missed) > 5
 
 
 def with_version(content, change):
