@@ -107,7 +107,8 @@ class Result(abc.ABC):
 
     Two results are equal if they have the same class and all their fields are equal, apart from `certificate`
     and `saved`. Arrays are equal if they have the same shape, dtype and entries; NaN equals NaN. Like arrays,
-    results are not hashable. They can be copied and pickled.
+    results are not hashable. They can be copied and pickled. Some fields are computed when they are first
+    read; they do not depend on what happens to the data of the caller meanwhile.
     """
 
     @classmethod

@@ -95,9 +95,9 @@ print(Counter(module.split(".")[-1] + "." + kernel for module, kernel, _ in sign
 
 
 def test_a_kernel_is_compiled_for_each_dtype_and_not_for_each_kind_of_array():
-    """In a new process; `test_nothing_is_left_to_compile` shows that other kinds of arrays need no more.
+    """A new process counts; `test_nothing_is_left_to_compile` shows that other kinds of arrays need no more.
 
-    `select_rows` has four forms, two for OMP and two for OLS, and no other kernel has more than two.
+    `select_rows` has four forms, and no other kernel has more than two.
     """
     command = [sys.executable, "-c", COUNTS]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
