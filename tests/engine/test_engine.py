@@ -388,7 +388,7 @@ def few_large_entries(rest, small, n=20_000):
 
 @ORDERS
 def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
-    """The bound is nearly reached in C order; Fortran order has more partial sums, with smaller errors."""
+    """Sums are longest in C order; Fortran order has more partial sums, with smaller errors."""
     v, x = few_large_entries(8.4999, 2303)
     X = np.asarray(np.stack([v] * 8, axis=1), order=order)
     screen = filled(Problem(X, x))
