@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import BORROWED, inner, kernel
+from sparselin._kernels import BORROWED, ONCE, inner, kernel
 from sparselin._kernels.primitives import copy, dot, subtract
 
 _TILE = 64  # rows and columns of a tile that fits into the cache
@@ -37,7 +37,7 @@ def project(Q, t, v, shares):
     return math.sqrt(dot(v, v))
 
 
-@inner(inline="always")
+@inner(**BORROWED, **ONCE)
 def _project_by_fours(Qt, R, t, count):
     """Project row t of Qt off the `count` rows before it, and add the coefficients to column t of R.
 
@@ -65,15 +65,14 @@ def _project_by_fours(Qt, R, t, count):
         R[s, t] += share
 
 
-@kernel()
-def inverse_column_norm(R, norms, l):
-    """Return the squared norm of column l of D R⁻¹, D = diag(norms), or ∞ if R_ll = 0.
+@inner(**BORROWED)
+def find_inverse_column(R, norms, l, z):
+    """Write the column l of D R⁻¹, D = diag(norms), to z (l + 1,); return its squared norm.
 
-    The column of R⁻¹ is the solution of R z = e_l, by back substitution.
+    The column of R⁻¹ is the solution of R z = e_l, by back substitution. If R_ll = 0, return ∞.
     """
     if R[l, l] == 0:
         return math.inf
-    z = np.empty(l + 1)
     for i in range(l, -1, -1):
         known = dot(R[i, i + 1 : l + 1], z[i + 1 :])
         z[i] = ((1.0 if i == l else 0.0) - known) / R[i, i]
@@ -82,11 +81,18 @@ def inverse_column_norm(R, norms, l):
     return dot(z, z)
 
 
-@inner()
-def _orthonormalize(Qt, R, norms, t, count):
+@kernel()
+def inverse_column_norm(R, norms, l):
+    """Return the squared norm of column l of D R⁻¹, D = diag(norms), or ∞ if R_ll = 0."""
+    return find_inverse_column(R, norms, l, np.empty(l + 1))
+
+
+@inner(**BORROWED)
+def orthonormalize(Qt, R, norms, t, count, z):
     """Orthonormalise row t of Qt against the rows before it, and complete column t of R.
 
     count : the row is already orthogonal to the rows before it, except to the last `count` of them.
+    z : workspace for t + 1 numbers.
 
     Let R be the triangle of the factorisation, and D the diagonal matrix of `norms`. After one pass of
     Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If this deviation
@@ -99,7 +105,7 @@ def _orthonormalize(Qt, R, norms, t, count):
         _project_by_fours(Qt, R, t, t if again else count)
         rho = math.sqrt(dot(q, q))
         R[t, t] = rho
-        if not (rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16)):
+        if not (rho > 0 and (rho < 0.5 * before or find_inverse_column(R, norms, t, z[: t + 1]) > 16)):
             break
     if rho > 0:
         for i in range(q.size):
@@ -114,7 +120,7 @@ def orthogonalize(Qt, R, norms, t):
     is the length of x after its projection off the rows before it.
     """
     R[:t, t] = 0
-    _orthonormalize(Qt, R, norms, t, t)
+    orthonormalize(Qt, R, norms, t, t, np.empty(t + 1))
 
 
 @kernel()
@@ -124,11 +130,12 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
     R[:t, t:t+p] holds the coefficients of the projection off the rows 0..t. The columns t..t+p of R are
     completed. The function stops before the first dependent column, and returns the number of rows before it.
     """
+    z = np.empty(t + p)
     for s in range(t, t + p):
         R[t:s, s] = 0
-        _orthonormalize(Qt, R, norms, s, s - t)
+        orthonormalize(Qt, R, norms, s, s - t, z)
         # in the span of the columns before it: ρ ≤ unit·s, where s = ρ‖D R⁻¹e_s‖ is its size
-        if not inverse_column_norm(R, norms, s) * unit * unit < 1:
+        if not find_inverse_column(R, norms, s, z[: s + 1]) * unit * unit < 1:
             return s - t
     return p
 
@@ -158,14 +165,20 @@ def delete(Qt, R, t, j):
             Qt[l + 1, i] = c * lower - s * upper
 
 
-@kernel()
-def solve(R, b):
-    """Return R⁻¹b by back substitution, R (t, t) upper triangular."""
-    z = b.copy()
-    for i in range(b.size - 1, -1, -1):
-        for s in range(i + 1, b.size):
+@inner(**BORROWED)
+def solve_in_place(R, z):
+    """Replace z by R⁻¹z by back substitution, R (t, t) upper triangular."""
+    for i in range(z.size - 1, -1, -1):
+        for s in range(i + 1, z.size):
             z[i] -= R[i, s] * z[s]
         z[i] /= R[i, i]
+
+
+@kernel()
+def solve(R, b):
+    """Return R⁻¹b, R (t, t) upper triangular."""
+    z = b.copy()
+    solve_in_place(R, z)
     return z
 
 

@@ -8,7 +8,15 @@ from sparselin._kernels import inner, kernel
 from sparselin._kernels.pairs import pairs_of
 from sparselin._kernels.primitives import copy, dot
 from sparselin._kernels.products import moments_by_rows
-from sparselin._kernels.screen import Levels, ScreenedDesign, SelectedColumns, SquareBounds, Ties, extend
+from sparselin._kernels.screen import (
+    Levels,
+    ScreenedDesign,
+    SelectedColumns,
+    SquareBounds,
+    Ties,
+    empty_workspace,
+    extend,
+)
 
 
 @inner()
@@ -48,10 +56,11 @@ def select(X, scale, norms, r, forced, levels, by_length, picks):
     )
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
     undecided = Ties(r, np.empty((0, 0), np.intp))
+    room = empty_workspace(screen, r.size, k)
     for t in range(forced.size + 1):
         picks[t:], stop, seen = (-1, k, -1) if t == forced.size else (forced[t], t + 1, 0)
         steps = np.empty((stop - t, 4))
-        count, _ = extend(screen, chosen, bounds, t, seen, levels, undecided, picks[t:stop], steps)
+        count, _ = extend(screen, chosen, bounds, t, seen, levels, undecided, picks[t:stop], steps, room)
         if count == 0:
             break
     return t + count
@@ -93,9 +102,9 @@ def run(X, by_rows, scale, norms, chosen, t, levels, by_length, ties, picks, num
     steps = np.empty((picks.size, 4))
     bounds = None if by_length is None else length_bounds(norms, chosen.out)
     picks[:] = -1
-    s, _ = extend(
-        design_to_screen(X, by_rows, scale, norms), chosen, bounds, t, -1, levels, ties, picks, steps
-    )
+    screen = design_to_screen(X, by_rows, scale, norms)
+    room = empty_workspace(screen, chosen.r.size, t + picks.size)
+    s, _ = extend(screen, chosen, bounds, t, -1, levels, ties, picks, steps, room)
     for i in range(s):
         numbers[0, i] = abs(chosen.R[t + i, t + i] * steps[i, 2])  # as in `LeastSquares.lam_star`
         if ties.found.size and ties.found[i, 0] > 1:

@@ -10,19 +10,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import ONCE, inner, kernel
+from sparselin._kernels import BORROWED, ONCE, inner, kernel
 from sparselin._kernels.primitives import add_four_pairs, dot, dot_of_pairs
 
 LARGEST = 32767
 GUESS = 6  # in most columns no entry is larger than this many root mean squares
 _STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
+_LAST = 32  # no column of a copy in Fortran order has more pairs without two rows of X
 _OFFSET = LARGEST + 1  # makes numbers positive before they are truncated
 _SIGNS = -0x7FFF8000  # in two integers of 16 bits, what the offset changes
 # Four products of integers up to _OFFSET and _FINEST do not exceed 2³¹.
 _FINEST = 16383
 _ROUGH = 4e-4  # four times the error of a Gaussian vector that is rounded to integers up to _FINEST
 # No entry is NaN, and no result depends on the sign of a zero. So both forms give the same results.
-_FINITE = {"fastmath": {"nnan", "nsz"}}
+_FINITE = BORROWED | {"fastmath": {"nnan", "nsz"}}
 
 
 @inner(**_FINITE)
@@ -41,12 +42,11 @@ def _round_pairs(x, y, inverse, out, tops):
         out[j] = (low_bits | high_bits << 16) ^ _SIGNS
 
 
-@inner(**ONCE)
-def _copy_rows(X, copy, inverse, tops, left, right):
-    """Fill the columns left..right of the copy, given X in C order."""
+@inner(**BORROWED, **ONCE)
+def _copy_rows(X, copy, inverse, tops, zero, left, right):
+    """Fill the columns left..right of the copy, given X in C order, and zeros."""
     n = X.shape[0]
     m = len(copy)
-    zero = np.zeros(right - left)
     for p in range(m):
         low = X[p, left:right] if p < n else zero
         high = X[m + p, left:right] if m + p < n else zero
@@ -65,14 +65,15 @@ def _round_column(x, y, inverse, out):
     return bits >> 16 == 0
 
 
-@inner(**ONCE)
-def _copy_columns(Xt, copy, inverse, tops, left):
+@inner(**BORROWED, **ONCE)
+def _copy_columns(Xt, copy, inverse, tops, zeros, last, left):
     """Fill the rows of the copy from `left` on with columns of X, given Xᵀ (d, n) in C order."""
     n = Xt.shape[1]
     m = copy.shape[1]
     both = max(n - m, 0)  # the pairs of two rows of X
-    last = np.zeros(m - both)
-    zero = np.zeros(m - both)
+    zero = zeros[: m - both]
+    last = last[: m - both]
+    last[:] = 0
     for j in range(inverse.size):
         x, pairs = Xt[left + j], copy[left + j]
         valid = _round_column(x[:both], x[m:], inverse[j], pairs[:both])
@@ -84,24 +85,32 @@ def _copy_columns(Xt, copy, inverse, tops, left):
 
 
 @inner()
-def fill_copy(X, by_rows, copy, unit, start, stop):
-    """Fill the columns start..stop of the 16-bit copy of a design, see `ScreenedDesign`.
+def empty_strip(d):
+    """Return workspace for `fill_copy`, if the copy has d columns."""
+    strip = np.empty((4, max(min(d, _STRIP), _LAST)))
+    strip[3] = 0
+    return strip
+
+
+@inner(**BORROWED)
+def fill_copy(X, by_rows, copy, unit, start, stop, strip):
+    """Fill the columns start..stop of the 16-bit copy of a design, see `ScreenedDesign` and `empty_strip`.
 
     On entry `unit` holds guesses of the units. Where a guess is too small, the unit becomes
     max_i|X_ij|/LARGEST, and columns are copied again.
     """
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
-        tops = np.empty(right - left)
-        inverse = np.empty(right - left)
+        tops = strip[0, : right - left]
+        inverse = strip[1, : right - left]
         for _ in range(2):
             for j in range(right - left):
                 tops[j] = 0.0
                 inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
             if by_rows:
-                _copy_rows(X, copy, inverse, tops, left, right)
+                _copy_rows(X, copy, inverse, tops, strip[3, : right - left], left, right)
             else:
-                _copy_columns(X, copy, inverse, tops, left)
+                _copy_columns(X, copy, inverse, tops, strip[3], strip[2], left)
             valid = True
             for j in range(right - left):
                 if tops[j] > LARGEST + 0.25:
@@ -120,23 +129,31 @@ class RoundedVector(NamedTuple):
     used : (1,) the number of parts that are used; with one part, q is zero.
     unit : (1,) the unit, a number of float32.
     error : (1,) a bound on the error of products that is due to this rounding, relative to ‖X_j‖.
+    whole, rest : (2m,) workspace for integers, and for what they leave.
     """
 
     parts: NDArray[np.int32]
     used: NDArray[np.intp]
     unit: NDArray[np.float64]
     error: NDArray[np.float64]
+    whole: NDArray[np.int32]
+    rest: NDArray[np.float64]
 
 
-@inner()
+@kernel()
 def empty_vector(m):
     """Return arrays for a `RoundedVector` with m pairs of integers."""
     return RoundedVector(
-        parts=np.zeros((2, m), np.int32), used=np.zeros(1, np.intp), unit=np.zeros(1), error=np.zeros(1)
+        parts=np.zeros((2, m), np.int32),
+        used=np.zeros(1, np.intp),
+        unit=np.zeros(1),
+        error=np.zeros(1),
+        whole=np.zeros(2 * m, np.int32),
+        rest=np.empty(2 * m),
     )
 
 
-@inner(**ONCE)
+@inner(**BORROWED, **ONCE)
 def gamma(n):
     """Return γ = mu/(1 − mu), u = 2⁻²⁴, for the m roundings of a term of ⟨q_j, x⟩.
 
@@ -148,7 +165,7 @@ def gamma(n):
     return mu / (1 - mu)
 
 
-@inner()
+@inner(**BORROWED)
 def round_to_pairs(v, length, x):
     """Round v/length, a vector of length 1, to integers.
 
@@ -160,26 +177,28 @@ def round_to_pairs(v, length, x):
     for i in range(v.size):
         top = max(top, abs(v[i]))
     unit = np.float64(np.float32(top / length / _FINEST))
-    rest = np.empty(v.size)
+    rest = x.rest[: v.size]
     for i in range(v.size):
         rest[i] = v[i] / (length * unit)
-    error = unit * _split(rest, x.parts[0])
+    error = unit * _split(rest, x.parts[0], x.whole)
     x.used[0] = 1
     x.unit[0] = unit
     x.error[0] = 1.25 * error
     if error > _ROUGH:
         for i in range(v.size):
             rest[i] *= 2.0**14
-        error = gamma(v.size) * error + 2.0**-14 * unit * _split(rest, x.parts[1])
+        error = gamma(v.size) * error + 2.0**-14 * unit * _split(rest, x.parts[1], x.whole)
         x.used[0] = 2
         x.error[0] = 1.25 * error
 
 
-@inner()
-def _split(x, pairs):
-    """Subtract from x the nearest integers, write these to `pairs`, and return the norm of the rest."""
+@inner(**BORROWED)
+def _split(x, pairs, whole):
+    """Subtract from x the nearest integers, write these to `pairs`, and return the norm of the rest.
+
+    whole : workspace, whose entries from x.size on are zero.
+    """
     m = pairs.size
-    whole = np.zeros(2 * m, np.int32)
     for i in range(x.size):
         whole[i] = np.int32(x[i] + (_FINEST + 1.5)) - np.int32(_FINEST + 1)
         x[i] -= whole[i]
@@ -188,7 +207,7 @@ def _split(x, pairs):
     return math.sqrt(dot(x, x))
 
 
-@inner()
+@inner(**BORROWED)
 def multiply(copy, by_rows, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, where q_j are the integers of column j in the copy."""
     unit = np.float32(x.unit[0])

@@ -6,13 +6,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import ONCE, inner, kernel
-from sparselin._kernels.linear_algebra import inverse_column_norm, orthogonalize, project, solve
-from sparselin._kernels.pairs import GUESS, LARGEST, empty_vector, fill_copy, gamma, multiply, round_to_pairs
-from sparselin._kernels.primitives import dot, subtract
+from sparselin._kernels import BORROWED, ONCE, inner, kernel
+from sparselin._kernels.linear_algebra import find_inverse_column, orthonormalize, project, solve_in_place
+from sparselin._kernels.pairs import (
+    GUESS,
+    LARGEST,
+    RoundedVector,
+    empty_strip,
+    empty_vector,
+    fill_copy,
+    gamma,
+    multiply,
+    round_to_pairs,
+)
+from sparselin._kernels.primitives import copy, dot, subtract
 
 # No entry is NaN, and no result depends on the sign of a zero. So both forms give the same results.
-_FINITE = {"fastmath": {"nnan", "nsz"}}
+_FINITE = BORROWED | {"fastmath": {"nnan", "nsz"}}
 MOST = 64  # the most columns compared in float64
 _STALE = 0.25  # as in `linalg.ties`
 
@@ -56,8 +66,8 @@ class ScreenedDesign(NamedTuple):
     error: NDArray[np.float64]
 
 
-@inner(**ONCE)
-def _fill(screen, start, stop):
+@inner(**BORROWED, **ONCE)
+def _fill(screen, start, stop, strip):
     """Fill the columns start..stop of the 16-bit copy of a design, with their units and errors.
 
     The error is off_j + γ·(‖X_j‖ + off_j) with off_j = unit_j·√n/2, and a thousandth of off_j more. For
@@ -68,7 +78,7 @@ def _fill(screen, start, stop):
     guess = (GUESS / math.sqrt(n) if n > GUESS * GUESS else 1.0) / LARGEST
     for j in range(start, stop):
         screen.unit[j] = guess * screen.norms[j] / screen.scale[j] if screen.norms[j] > 0 else 0.0
-    fill_copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop)
+    fill_copy(screen.X, screen.by_rows, screen.copy, screen.unit, start, stop, strip)
     for j in range(start, stop):
         screen.unit[j] *= screen.scale[j]
         off = screen.unit[j] * math.sqrt(n) / 2
@@ -78,7 +88,7 @@ def _fill(screen, start, stop):
 @kernel()
 def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
-    _fill(screen, start, stop)
+    _fill(screen, start, stop, empty_strip(stop - start))
 
 
 class Levels(NamedTuple):
@@ -141,7 +151,54 @@ class Ties(NamedTuple):
     found: NDArray[np.intp]
 
 
-@inner(**ONCE)
+class Workspace(NamedTuple):
+    """Arrays for intermediate results. With them, `extend` makes no arrays, and need not count references.
+
+    Attributes
+    ----------
+    vector : for a column of Q or the residual, rounded.
+    strip : see `empty_strip`.
+    products : (d,) products with the copy.
+    low, high : (d,) bounds on scores.
+    column, residual : (n,).
+    shares, inverse : (k,) for ⟨q_s, x⟩, and for a column of R⁻¹, if there are at most k columns.
+    scores : (3, MOST) numbers of columns that are compared in float64.
+    candidates : (MOST,) these columns.
+    """
+
+    vector: RoundedVector
+    strip: NDArray[np.float64]
+    products: NDArray[np.float32]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    column: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    candidates: NDArray[np.intp]
+
+
+@inner()
+def empty_workspace(screen, n, k):
+    """Return workspace for a selection of k columns from a design of n rows."""
+    d = screen.unit.size
+    return Workspace(
+        vector=empty_vector(screen.copy.shape[0 if screen.by_rows else 1]),
+        strip=empty_strip(d),
+        products=np.empty(d, np.float32),
+        low=np.empty(d),
+        high=np.empty(d),
+        column=np.empty(n),
+        residual=np.empty(n),
+        shares=np.empty(k),
+        inverse=np.empty(k),
+        scores=np.empty((3, MOST)),
+        candidates=np.empty(MOST, np.intp),
+    )
+
+
+@inner(**BORROWED, **ONCE)
 def _bound_scores(screen, chosen, squares, z, slack, delta, low, high):
     """Compute bounds on all scores, divided by ‖r‖. Scores are |c_j|, or |c_j|/ρ_j for OLS.
 
@@ -164,7 +221,7 @@ def _bound_scores(screen, chosen, squares, z, slack, delta, low, high):
         high[j] = -1.0 if chosen.out[j] else high[j]
 
 
-@inner(**ONCE)
+@inner(**BORROWED, **ONCE)
 def find_candidates(low, high, candidates):
     """Find the columns whose score may be the largest or second largest, given bounds on the scores.
 
@@ -186,7 +243,7 @@ def find_candidates(low, high, candidates):
     return count
 
 
-@inner(**ONCE)
+@inner(**BORROWED, **ONCE)
 def _read(screen, j, column):
     """Write column j of the design into `column`."""
     X = screen.X
@@ -199,16 +256,16 @@ def _read(screen, j, column):
             column[i] = X[j, i] * scale
 
 
-@inner(**ONCE)
-def _search(screen, z, error_of_x, chosen, squares, t, levels, candidates):
+@inner(**BORROWED, **ONCE)
+def _search(screen, z, error_of_x, chosen, squares, t, levels, room):
     """Find the column j, not in `chosen.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
     Returns j, |c_j|, the relative distance of its score to the next largest, and the number of columns that
-    are written into `candidates`; or j = −1 if j is not certain. j is certain if no other column may have a
+    are written into `room.candidates`; or j = −1 if j is not certain. j is certain if no other column may have a
     larger score, given bounds on the errors of scores.
     z, error_of_x : the products of the copy with r/‖r‖, and the `error` of this `RoundedVector`.
     """
-    r, d = chosen.r, z.size
+    r = chosen.r
     square = 0.0
     for s in range(t):
         square += chosen.inverse[s]
@@ -216,9 +273,10 @@ def _search(screen, z, error_of_x, chosen, squares, t, levels, candidates):
     condition = kappa * kappa if levels.of_squares else kappa
     error = (levels.correlation + levels.unit * condition) * levels.y_norm
     spread = math.hypot(1.0, kappa)
-    low, high = np.empty(d), np.empty(d)
-    column, shares = np.empty(r.size), np.empty(t)
-    value, slack = np.empty(MOST), np.empty(MOST)
+    low, high = room.low, room.high
+    column, shares = room.column, room.shares
+    value, slack = room.scores[0], room.scores[1]
+    candidates = room.candidates
     uncertain = error / math.sqrt(dot(r, r)) + error_of_x
     _bound_scores(screen, chosen, squares, z, uncertain, levels.dependent * spread, low, high)
     count = find_candidates(low, high, candidates)
@@ -255,16 +313,17 @@ def _search(screen, z, error_of_x, chosen, squares, t, levels, candidates):
     return candidates[best], lam, (top - second) / top, count
 
 
-@inner(**ONCE)
-def _measure(screen, chosen, by_length, t, levels, y, candidates, c, score, error):
-    """Compute the correlations, scores and error bounds of some columns, as `linalg.ties` does.
+@inner(**BORROWED, **ONCE)
+def _measure(screen, chosen, by_length, t, levels, y, candidates, room):
+    """Write the correlations, scores and error bounds of columns to `room.scores`, as `linalg.ties` does.
 
     Columns in the span of the selected columns get the score and the error zero.
     """
     n = y.size
-    r = y.copy()
-    column = np.empty(n)
-    shares = np.empty(t)
+    r, column = room.residual, room.column
+    shares = room.shares[:t]
+    c, score, error = room.scores[0], room.scores[1], room.scores[2]
+    copy(y, r)
     r_norm = project(chosen.Qt, t, r, shares)
     R = chosen.R[:t, :t]
     norms = chosen.norms
@@ -292,17 +351,17 @@ def _measure(screen, chosen, by_length, t, levels, y, candidates, c, score, erro
         error[l] = bound
 
 
-@inner()
-def _size(R, norms, shares, norm):
-    """Return the size of a column x with Qᵀx = shares and the given norm; see `ThinQR.sizes`."""
-    b = solve(R, shares)
+@inner(**BORROWED)
+def _size(R, norms, b, norm):
+    """Return the size of a column x with Qᵀx = b, which is changed, and the given norm; see `ThinQR.sizes`."""
+    solve_in_place(R, b)
     for s in range(b.size):
         b[s] *= norms[s]
     return math.sqrt(norm * norm + dot(b, b))
 
 
-@inner(**ONCE)
-def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s):
+@inner(**BORROWED, **ONCE)
+def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s, room):
     """Return the lowest index of the columns with the largest score, to the bounds of `linalg.ties`.
 
     The tied columns are written to row s of `ties.found`. The other results are those of `_search`. The index
@@ -312,10 +371,8 @@ def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s):
         margin depend on other columns.
     """
     m = candidates.size
-    c = np.empty(m)
-    score = np.empty(m)
-    error = np.empty(m)
-    _measure(screen, chosen, by_length, t, levels, ties.y, candidates, c, score, error)
+    c, score, error = room.scores[0], room.scores[1], room.scores[2]
+    _measure(screen, chosen, by_length, t, levels, ties.y, candidates, room)
     least = 0.0
     for l in range(m):
         least = max(least, score[l] - error[l])
@@ -338,15 +395,14 @@ def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s):
     return candidates[best], abs(c[best]) if by_length else top, max(0.0, (top - second) / top)
 
 
-@inner(**ONCE)
-def _shorten(screen, Qt, squares, start, stop, x, z):
+@inner(**BORROWED, **ONCE)
+def _shorten(screen, Qt, squares, start, stop, room):
     """Update the bounds on ρ_j² by the columns q_s of Q, start ≤ s < stop.
-
-    x, z : workspace for q_s, rounded, and its products with the copy.
 
     |⟨q_s, X_j⟩| differs from unit_j·|z_j| by at most error_j and the error of x. This is at least
     1.5e-5·‖X_j‖ and exceeds the rounding errors of float64.
     """
+    x, z = room.vector, room.products
     for s in range(start, stop):
         round_to_pairs(Qt[s], 1.0, x)
         multiply(screen.copy, screen.by_rows, x, z, 0, z.size)
@@ -362,13 +418,20 @@ def _shorten(screen, Qt, squares, start, stop, x, z):
 @kernel()
 def certain_pick(screen, z, error_of_x, chosen, t, levels):
     """Return the pick of `_search` for OMP, without its candidates."""
-    candidates = np.empty(MOST, np.intp)
-    j, lam, margin, _ = _search(screen, z, error_of_x, chosen, None, t, levels, candidates)
+    room = empty_workspace(screen, chosen.r.size, t)
+    j, lam, margin, _ = _search(screen, z, error_of_x, chosen, None, t, levels, room)
     return j, lam, margin
 
 
 @kernel()
-def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
+def add_picks(screen, chosen, squares, t, seen, levels, ties, picks, steps):
+    """Run `extend`."""
+    room = empty_workspace(screen, chosen.r.size, t + picks.size)
+    return extend(screen, chosen, squares, t, seen, levels, ties, picks, steps, room)
+
+
+@inner(**BORROWED)
+def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps, room):
     """Add picks to t selected columns while they are certain, at most picks.size.
 
     ties : see `Ties`. The lowest of tied columns is picked.
@@ -382,27 +445,33 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
     columns before it, or if ‖r‖ is at most `levels.floor`.
     """
     Qt, R, r = chosen.Qt, chosen.R, chosen.r
-    x = empty_vector(screen.copy.shape[0 if screen.by_rows else 1])
-    z = np.empty(screen.unit.size, np.float32)
+    x, z = room.vector, room.products
     if seen < 0:
         seen = 0
-        _fill(screen, 0, z.size)
-    candidates = np.empty(MOST, np.intp)
+        _fill(screen, 0, z.size, room.strip)
     for s in range(picks.size):
         if picks[s] < 0:
             if squares is not None:
-                _shorten(screen, Qt, squares, seen, t + s, x, z)
+                _shorten(screen, Qt, squares, seen, t + s, room)
             seen = t + s
             length = math.sqrt(dot(r, r))
             if length > 0:
                 round_to_pairs(r, length, x)
                 multiply(screen.copy, screen.by_rows, x, z, 0, z.size)
                 picks[s], steps[s, 0], steps[s, 1], count = _search(
-                    screen, z, x.error[0], chosen, squares, t + s, levels, candidates
+                    screen, z, x.error[0], chosen, squares, t + s, levels, room
                 )
                 if ties.found.size and picks[s] < 0 and count > 0:
                     picks[s], steps[s, 0], steps[s, 1] = _lowest_of_ties(
-                        screen, chosen, squares is not None, t + s, levels, candidates[:count], ties, s
+                        screen,
+                        chosen,
+                        squares is not None,
+                        t + s,
+                        levels,
+                        room.candidates[:count],
+                        ties,
+                        s,
+                        room,
                     )
         j = picks[s]
         if j < 0 or t + s == r.size:
@@ -410,8 +479,9 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps):
         q = Qt[t + s]
         _read(screen, j, q)
         chosen.norms[t + s] = screen.norms[j]
-        orthogonalize(Qt, R, chosen.norms, t + s)
-        square = inverse_column_norm(R, chosen.norms, t + s)
+        R[: t + s, t + s] = 0
+        orthonormalize(Qt, R, chosen.norms, t + s, t + s, room.inverse)
+        square = find_inverse_column(R, chosen.norms, t + s, room.inverse[: t + s + 1])
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
             return s, seen
         chosen.inverse[t + s] = square

@@ -172,10 +172,10 @@ class Screened(ByRule):
         return W
 
     def _grow(self, levels: kernels.Levels, ties: kernels.Ties, picks: IndexArray, steps: FloatArray) -> int:
-        """Run the kernel `extend`, and return the number of columns that it adds."""
+        """Run the kernel `add_picks`, and return the number of columns that it adds."""
         index = self.selection.qr.index
         data = (self._screen.data, self._chosen, self._squares)
-        count, self._seen = kernels.extend(*data, len(index), self._seen, levels, ties, picks, steps)
+        count, self._seen = kernels.add_picks(*data, len(index), self._seen, levels, ties, picks, steps)
         index += picks[:count].tolist()
         return int(count)
 
@@ -214,12 +214,7 @@ class Screen:
     @functools.cached_property
     def rounded(self) -> pairs.RoundedVector:
         """The vector of the last product, rounded."""
-        return pairs.RoundedVector(
-            parts=np.zeros((2, self.data.copy.shape[not self.data.by_rows]), np.int32),
-            used=np.zeros(1, np.intp),
-            unit=np.zeros(1),
-            error=np.zeros(1),
-        )
+        return pairs.empty_vector(self.data.copy.shape[not self.data.by_rows])
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""
