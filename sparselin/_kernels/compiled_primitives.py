@@ -37,33 +37,45 @@ def _define_dot(function: Any, kind: Any) -> None:
 
     @lower_builtin(function, types.Array, types.Array)  # type: ignore[untyped-decorator]
     def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        """Write a call of a function that a module has once, so that the compiler has less to do."""
         arrays = [
             context.make_array(array)(context, builder, value)
             for array, value in zip(signature.args, values, strict=True)
         ]
-        return _sum_in_lanes(builder, arrays, context.get_value_type(kind), kind.bitwidth)
+        (size,) = cgutils.unpack_tuple(builder, arrays[0].shape)
+        arguments = [array.data for array in arrays] + [size]
+        scalar = context.get_value_type(kind)
+        shape = ir.FunctionType(scalar, [argument.type for argument in arguments])
+        name = f"sparselin.{function.__name__}.{signature.args[0].dtype}.{signature.args[1].dtype}"
+        inner = cgutils.get_or_insert_function(builder.module, shape, name)
+        if inner.is_declaration:
+            inner.linkage = "linkonce_odr"
+            for attribute in ("noinline", "nounwind", "readonly"):
+                inner.attributes.add(attribute)
+            body = ir.IRBuilder(inner.append_basic_block())
+            body.ret(_sum_in_lanes(body, *inner.args, scalar, kind.bitwidth))
+        return builder.call(inner, arguments)
 
 
 _define_dot(primitives.dot, types.float64)
 _define_dot(primitives.narrow_dot, types.float32)
 
 
-def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> Any:
-    """Write code for the sum of the products of two arrays in lanes, which have the type `scalar`.
+def _sum_in_lanes(builder: Any, a: Any, b: Any, size: Any, scalar: Any, bits: int) -> Any:
+    """Write code for the sum of the products of two vectors in lanes, which have the type `scalar`.
 
     The additions are of vectors. The compiler may not make them of a sum that is written in Python, because
     their order is another one. The vectors have 256 bits: wider ones would slow down the processor.
     """
-    (size,) = cgutils.unpack_tuple(builder, arrays[0].shape)
 
     def number(n: int) -> Any:
         return ir.Constant(size.type, n)
 
     def load(array: Any, start: Any, width: int) -> Any:
         """Return a vector of entries of an array, converted to the type of the lanes."""
-        entry = array.data.type.pointee
+        entry = array.type.pointee
         lanes = ir.VectorType(scalar, width)
-        place = builder.bitcast(builder.gep(array.data, [start]), ir.PointerType(ir.VectorType(entry, width)))
+        place = builder.bitcast(builder.gep(array, [start]), ir.PointerType(ir.VectorType(entry, width)))
         vector = builder.load(place, align=4)
         return vector if entry == scalar else builder.fpext(vector, lanes)
 
@@ -71,7 +83,7 @@ def _sum_in_lanes(builder: Any, arrays: list[Any], scalar: Any, bits: int) -> An
         """Add to the vectors of partial sums the products of as many entries, from `start` on."""
         for sum_ in sums:
             width = sum_.type.pointee.count
-            terms = builder.fmul(*(load(array, start, width) for array in arrays))
+            terms = builder.fmul(*(load(array, start, width) for array in (a, b)))
             builder.store(builder.fadd(builder.load(sum_), terms), sum_)
             start = builder.add(start, number(width))
 

@@ -98,6 +98,10 @@ class ConvertedColumns(DesignColumns):
             return np.array(rows).reshape(len(rows), self.n).T
         return self._convert(J)
 
+    def column(self, j: int) -> FloatArray:
+        """Return column j (n,) of a dense design in float64."""
+        return np.asarray(self.block(np.array([j]))[:, 0])
+
     def _convert(self, J: IndexArray) -> Any:
         inner = J[self.X.shape[1] > J]
         raw = DesignColumns(self.X)
