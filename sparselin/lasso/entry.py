@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso import _small
 from sparselin.lasso._dependent import dependence_moves, keeps_fit, largest_support
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.linalg.thin_qr import refine
+from sparselin.linalg.thin_qr import length_of, refine
 from sparselin.problem import DataOptions, Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
@@ -182,6 +182,9 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     of these columns. All solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all
     solutions. So only J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise
     each dependent z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant.
+
+    If a column is tight with v_i = 0, rounding makes v_i positive or negative. So v_i is set to zero where this
+    changes Zv by no more than rounding of X does: ‖z_i‖v_i ≤ u·√(Σ_j ‖X_j‖²v_j²), with the `unit` u of QR.
     """
     qr = homotopy.qr
     place = {int(j): i for i, j in enumerate(T)}
@@ -189,6 +192,8 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     v = np.zeros(len(T))
     for j in entered:
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
+    shares = v * homotopy.problem.column_norms[T]
+    v[shares <= qr.unit * length_of(shares)] = 0
     dependent = [j for j in homotopy.tight_columns().tolist() if not qr.append(j)]
     sign_of = np.ones(homotopy.problem.d)
     sign_of[T] = signs
