@@ -48,6 +48,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--output", type=Path, help="folder for the results (default: benchmarks/, if all rows are run)"
     )
+    parser.add_argument(
+        "--resume", action="store_true", help="continue a run that was interrupted, which keeps its rows"
+    )
     parser.add_argument("--redraw", action="store_true", help="rewrite the table and chart from results.json")
     return parser.parse_args(arguments)
 
@@ -105,6 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (cases or measures or chart):
         console.print(f"no row matches {' '.join(chosen.case)}; --list prints all names")
         return 2
+    whole = chosen.case == ["*"] and not (chosen.quick or chosen.toy)
+    output = chosen.output or (HERE if whole else None)
+    options = settings(chosen)
     results: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": shlex.join(
@@ -113,11 +119,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "skipped": import_peers(),  # must come before the limit on threads and the description of the machine
         "machine": report.machine(chosen.threads),
     }
-    finished = run(results, cases, measures, chart, settings(chosen), console)
+    results |= {"options": options.as_dict() | {"threads": chosen.threads}, "rows": [], "seconds": 0}
+    if chosen.resume:
+        if output is None:
+            console.print("--resume needs --output, or all rows")
+            return 2
+        results |= report.unfinished(output, results["options"])
+    finished = run(results, cases, measures, chart, options, console, output)
     for note in report.footnotes(results):
         console.print(note, highlight=False, soft_wrap=True)
-    whole = chosen.case == ["*"] and not (chosen.quick or chosen.toy)
-    output = chosen.output or (HERE if whole else None)
     if output is not None and finished:
         report.write(output, results)
         console.print(f"written: {output / 'results.json'}, {output / 'RESULTS.md'}", soft_wrap=True)
@@ -134,14 +144,22 @@ def run(
     chart: bool,
     options: Options,
     console: Console,
+    output: Path | None,
 ) -> bool:
-    """Run cases and measures, add their rows to the results, and print each. Return False if interrupted."""
-    started, threads = time.perf_counter(), results["machine"]["threads"]
-    results |= {"options": options.as_dict() | {"threads": threads}, "rows": [], "scaling": None}
+    """Run cases and measures, add their rows to the results, and print each. Return False if interrupted.
+
+    Rows that the results have are not run again. After each row the results are written to `output`, if it is
+    given, as those of an unfinished run.
+    """
+    started, before = time.perf_counter(), results["seconds"]
+    results["scaling"] = None
+    known = {row["key"] for row in results["rows"]}
+    cases = [case for case in (case.only(lambda key: key not in known) for case in cases) if case.jobs]
+    measures = [measure for measure in measures if measure.key not in known]
     total = len(cases) * len(options.seeds) + len(measures) + chart
     with (
         Progress(*COLUMNS, console=console, transient=True) as progress,
-        threadpool_limits(threads),
+        threadpool_limits(results["machine"]["threads"]),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # hide the warnings of the peers
@@ -154,6 +172,9 @@ def run(
                     done += 1
                 else:
                     results["rows"].append(row)
+                    results["seconds"] = before + round(time.perf_counter() - started)
+                    if output is not None:
+                        report.keep(output, results)
                     progress.console.print(report.line(row), highlight=False, soft_wrap=True)
             if chart:
                 progress.update(task, description="scaling", completed=done)
@@ -161,7 +182,7 @@ def run(
             finished = True
         except KeyboardInterrupt:
             finished = False
-    results["seconds"] = round(time.perf_counter() - started)
+    results["seconds"] = before + round(time.perf_counter() - started)
     results["load_average_at_the_end"] = report.load_average()
     return finished
 

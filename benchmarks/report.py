@@ -15,6 +15,7 @@ from benchmarks import scaling
 from benchmarks.entrants import peer_versions
 
 VERDICTS = ("goal", "met")
+_UNFINISHED = "unfinished.json"
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:
@@ -23,8 +24,27 @@ def write(folder: Path, results: dict[str, Any]) -> None:
     text = json.dumps(results, indent=1, ensure_ascii=False, default=float)
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
+    (folder / _UNFINISHED).unlink(missing_ok=True)
     if results["scaling"]:
         scaling.draw(results["scaling"], folder / "scaling.png")
+
+
+def keep(folder: Path, results: dict[str, Any]) -> None:
+    """Write the rows of a run that is not finished, in one step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"{_UNFINISHED}.part"
+    part.write_text(json.dumps(results, ensure_ascii=False, default=float), encoding="utf-8")
+    part.replace(folder / _UNFINISHED)
+
+
+def unfinished(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what a run with these options has measured before it was interrupted; {} if there is none."""
+    path = folder / _UNFINISHED
+    if not path.exists():
+        return {}
+    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    same = stored["options"] == json.loads(json.dumps(options))
+    return {name: stored[name] for name in ("date", "rows", "seconds")} if same else {}
 
 
 def redraw(folder: Path) -> None:

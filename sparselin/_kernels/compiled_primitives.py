@@ -42,8 +42,7 @@ def _define_dot(function: Any, kind: Any) -> None:
             context.make_array(array)(context, builder, value)
             for array, value in zip(signature.args, values, strict=True)
         ]
-        (size,) = cgutils.unpack_tuple(builder, arrays[0].shape)
-        arguments = [array.data for array in arrays] + [size]
+        arguments = [array.data for array in arrays] + cgutils.unpack_tuple(builder, arrays[0].shape)
         scalar = context.get_value_type(kind)
         shape = ir.FunctionType(scalar, [argument.type for argument in arguments])
         name = f"sparselin.{function.__name__}.{signature.args[0].dtype}.{signature.args[1].dtype}"
@@ -53,7 +52,8 @@ def _define_dot(function: Any, kind: Any) -> None:
             for attribute in ("noinline", "nounwind", "readonly"):
                 inner.attributes.add(attribute)
             body = ir.IRBuilder(inner.append_basic_block())
-            body.ret(_sum_in_lanes(body, *inner.args, scalar, kind.bitwidth))
+            a, b, size = inner.args
+            body.ret(_sum_in_lanes(body, a, b, size, scalar, kind.bitwidth))
         return builder.call(inner, arguments)
 
 

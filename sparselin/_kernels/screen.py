@@ -261,8 +261,8 @@ def _search(screen, z, error_of_x, chosen, squares, t, levels, room):
     """Find the column j, not in `chosen.out`, with the largest score: |c_j|, c = Xᵀr, or for OLS |c_j|/ρ_j.
 
     Returns j, |c_j|, the relative distance of its score to the next largest, and the number of columns that
-    are written into `room.candidates`; or j = −1 if j is not certain. j is certain if no other column may have a
-    larger score, given bounds on the errors of scores.
+    are written into `room.candidates`; or j = −1 if j is not certain. j is certain if no other column may
+    have a larger score, given bounds on the errors of scores.
     z, error_of_x : the products of the copy with r/‖r‖, and the `error` of this `RoundedVector`.
     """
     r = chosen.r
@@ -353,7 +353,7 @@ def _measure(screen, chosen, by_length, t, levels, y, candidates, room):
 
 @inner(**BORROWED)
 def _size(R, norms, b, norm):
-    """Return the size of a column x with Qᵀx = b, which is changed, and the given norm; see `ThinQR.sizes`."""
+    """Return the size of a column x with Qᵀx = b and the given norm, and change b; see `ThinQR.sizes`."""
     solve_in_place(R, b)
     for s in range(b.size):
         b[s] *= norms[s]

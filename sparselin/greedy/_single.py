@@ -214,7 +214,8 @@ class Screen:
     @functools.cached_property
     def rounded(self) -> pairs.RoundedVector:
         """The vector of the last product, rounded."""
-        return pairs.empty_vector(self.data.copy.shape[not self.data.by_rows])
+        vector: pairs.RoundedVector = pairs.empty_vector(self.data.copy.shape[not self.data.by_rows])  # type: ignore[no-untyped-call]
+        return vector
 
     def fill(self) -> None:
         """Fill the copy, in all threads."""

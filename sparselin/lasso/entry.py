@@ -183,8 +183,9 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
     solutions. So only J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise
     each dependent z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant.
 
-    If a column is tight with v_i = 0, rounding makes v_i positive or negative. So v_i is set to zero where this
-    changes Zv by no more than rounding of X does: ‖z_i‖v_i ≤ u·√(Σ_j ‖X_j‖²v_j²), with the `unit` u of QR.
+    If a column is tight with v_i = 0, rounding makes v_i positive or negative. So v_i is set to zero where
+    this changes Zv by no more than rounding of X does: ‖X_i‖v_i ≤ u·√(Σ_j ‖X_j‖²v_j²), with the `unit` u of
+    the factorisation.
     """
     qr = homotopy.qr
     place = {int(j): i for i, j in enumerate(T)}

@@ -328,6 +328,34 @@ def test_what_is_written(tmp_path, monkeypatch, capsys):
     assert set(results["scaling"]["against d"]["seconds"][0]) <= set(STYLES)
 
 
+def test_an_interrupted_run_keeps_its_rows(tmp_path, monkeypatch, capsys):
+    """The rest is run with --resume; a run with other options begins again."""
+    arguments = ["--toy", "--case", "omp/small", "batch/64x256", "--output", str(tmp_path)]
+    names = []
+
+    def once(case, seed, options):
+        names.append(case.name)
+        if len(names) == 2:
+            raise KeyboardInterrupt
+        return run_case(case, seed, options)
+
+    monkeypatch.setattr("benchmarks.__main__.run_case", once)
+    assert main(arguments) == 130
+    assert not (tmp_path / "results.json").exists()
+    assert main([*arguments, "--resume"]) == 0
+    assert names[1] == names[2]
+    assert len(names) == 3
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert {row["key"] for row in results["rows"]} == {"omp/small", "batch/64x256"}
+    assert not (tmp_path / "unfinished.json").exists()
+    names.clear()
+    main(arguments)
+    main([*arguments, "--resume", "--pause", "0", "--runs", "3"])
+    assert len(names) == 4
+    assert main(["--toy", "--case", "omp/small", "--resume"]) == 2
+    assert "--resume needs --output" in capsys.readouterr().out
+
+
 def test_selecting_rows(capsys):
     cases, measures, chart = select(["omp", "*/ar1", "start/warm"])
     keys = {job.key for case in cases for job in case.jobs}
