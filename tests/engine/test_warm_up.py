@@ -316,7 +316,7 @@ with compilations() as compiled:
     sl.{}
 print(len(compiled))
 """
-LIMITS = {"omp(X, y, 3)": 55, "lasso_path(X, y)": 58, "guarantee_bounds(X, y, 3)": 145}
+LIMITS = {"omp(X, y, 3)": 58, "lasso_path(X, y)": 58, "guarantee_bounds(X, y, 3)": 150}
 
 
 @pytest.mark.parametrize(
