@@ -1,6 +1,7 @@
 """Every cell of `sparselin.problem.support`: a call that is supported is right, another is refused."""
 
 import inspect
+import itertools
 
 import forms
 import numpy as np
@@ -147,6 +148,21 @@ def test_a_cell_is_right_or_refused(name, data, option):
     same(found, expected, eps)
     if (other := reference(name, option, X, y)) is not None:
         same(found, other, eps)
+
+
+@pytest.mark.parametrize("name", [name for name in SUPPORT if "float32" in SUPPORT[name].data])
+def test_pairs_of_options_are_right_in_float32(name):
+    """λ* of float32 data was wrong with `positive` and weights, and right with either."""
+    X, y = design()
+    support = SUPPORT[name]
+    options = [option for option in support.options if ("float32", option) not in support.refused]
+    for one, other in itertools.combinations(options, 2):
+        more = {KEYWORDS.get(other, other): VALUES[other]}
+        try:
+            expected = call(name, "dense", one, X, y, **more)
+        except ValueError:  # options that exclude each other
+            continue
+        same(call(name, "float32", one, X, y, **more), expected, 2e-3)
 
 
 @pytest.mark.parametrize("name", SUPPORT)
