@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if output is None:
             console.print("--resume needs --output, or all rows")
             return 2
-        results |= report.unfinished(output, results["options"])
+        results |= report.rows_so_far(output, results["options"])
     finished = run(results, cases, measures, chart, options, console, output)
     for note in report.footnotes(results):
         console.print(note, highlight=False, soft_wrap=True)

@@ -37,7 +37,7 @@ def keep(folder: Path, results: dict[str, Any]) -> None:
     part.replace(folder / _UNFINISHED)
 
 
-def unfinished(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+def rows_so_far(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Return what a run with these options has measured before it was interrupted; {} if there is none."""
     path = folder / _UNFINISHED
     if not path.exists():

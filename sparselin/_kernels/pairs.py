@@ -84,33 +84,44 @@ def _copy_columns(Xt, copy, inverse, tops, zeros, last, left):
                 tops[j] = max(tops[j], abs(x[i] * inverse[j]))
 
 
+class Strip(NamedTuple):
+    """Arrays for columns that are copied together, w columns at most.
+
+    zeros, rest : zeros in place of rows beyond the last, and workspace for the last rows of a column.
+    tops, inverse : (≥ w,) workspace for the largest integers, and for the reciprocals of the units.
+    """
+
+    zeros: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    tops: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
 @inner()
-def empty_strip(d):
-    """Return workspace for `fill_copy`, if the copy has d columns."""
-    strip = np.empty((4, max(min(d, _STRIP), _LAST)))
-    strip[3] = 0
-    return strip
+def empty_strip(d, tops, inverse):
+    """Return workspace for `fill_copy`, if the copy has d columns, with two arrays (d,)."""
+    return Strip(zeros=np.zeros(max(min(d, _STRIP), _LAST)), rest=np.empty(_LAST), tops=tops, inverse=inverse)
 
 
 @inner(**BORROWED)
 def fill_copy(X, by_rows, copy, unit, start, stop, strip):
-    """Fill the columns start..stop of the 16-bit copy of a design, see `ScreenedDesign` and `empty_strip`.
+    """Fill the columns start..stop of the 16-bit copy of a design, see `ScreenedDesign`.
 
     On entry `unit` holds guesses of the units. Where a guess is too small, the unit becomes
-    max_i|X_ij|/LARGEST, and columns are copied again.
+    max_i|X_ij|/LARGEST, and columns are copied again. `strip` is workspace.
     """
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
-        tops = strip[0, : right - left]
-        inverse = strip[1, : right - left]
+        tops = strip.tops[: right - left]
+        inverse = strip.inverse[: right - left]
         for _ in range(2):
             for j in range(right - left):
                 tops[j] = 0.0
                 inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
             if by_rows:
-                _copy_rows(X, copy, inverse, tops, strip[3, : right - left], left, right)
+                _copy_rows(X, copy, inverse, tops, strip.zeros[: right - left], left, right)
             else:
-                _copy_columns(X, copy, inverse, tops, strip[3], strip[2], left)
+                _copy_columns(X, copy, inverse, tops, strip.zeros, strip.rest, left)
             valid = True
             for j in range(right - left):
                 if tops[j] > LARGEST + 0.25:

@@ -12,6 +12,7 @@ from sparselin._kernels.pairs import (
     GUESS,
     LARGEST,
     RoundedVector,
+    Strip,
     empty_strip,
     empty_vector,
     fill_copy,
@@ -88,7 +89,8 @@ def _fill(screen, start, stop, strip):
 @kernel()
 def fill(screen, start, stop):
     """Run `_fill` in one of several threads."""
-    _fill(screen, start, stop, empty_strip(stop - start))
+    d = stop - start
+    _fill(screen, start, stop, empty_strip(d, np.empty(d), np.empty(d)))
 
 
 class Levels(NamedTuple):
@@ -157,7 +159,7 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     vector : for a column of Q or the residual, rounded.
-    strip : see `empty_strip`.
+    strip : for the copy; it shares the arrays of `low` and `high`.
     products : (d,) products with the copy.
     low, high : (d,) bounds on scores.
     column, residual : (n,).
@@ -167,7 +169,7 @@ class Workspace(NamedTuple):
     """
 
     vector: RoundedVector
-    strip: NDArray[np.float64]
+    strip: Strip
     products: NDArray[np.float32]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -183,12 +185,14 @@ class Workspace(NamedTuple):
 def empty_workspace(screen, n, k):
     """Return workspace for a selection of k columns from a design of n rows."""
     d = screen.unit.size
+    low = np.empty(d)
+    high = np.empty(d)
     return Workspace(
         vector=empty_vector(screen.copy.shape[0 if screen.by_rows else 1]),
-        strip=empty_strip(d),
+        strip=empty_strip(d, low, high),
         products=np.empty(d, np.float32),
-        low=np.empty(d),
-        high=np.empty(d),
+        low=low,
+        high=high,
         column=np.empty(n),
         residual=np.empty(n),
         shares=np.empty(k),

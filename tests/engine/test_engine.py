@@ -405,7 +405,7 @@ def test_the_rounding_of_a_vector_has_a_bound(n, large, rng):
     v[:2] *= large
     screen = filled(Problem(v[:, None], v))
     pairs.round_vector(v, np.linalg.norm(v), screen.rounded)
-    parts, count, unit, error = screen.rounded
+    parts, count, unit, error, *_ = screen.rounded
     whole = np.concatenate([parts << 16 >> 16, parts >> 16], axis=1)
     p, q = whole[:, :n]
     assert count[0] == 1 + (n > 3 and large > 1)
