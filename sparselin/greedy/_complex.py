@@ -201,11 +201,13 @@ class RowsAhead:
         self._columns = columns
         self._k = k
         self._count = count
-        self._rows: Any = np.empty((0, d), np.complex128)
-        self._place = np.full(d, -1)
+        self._rows: dict[int, Any] = {}
+        self._known = np.zeros(d, bool)
         self._at_once = _AT_ONCE
         self._most = int(n * _SHARE)
         self._last = 0  # the number of selected columns at the last product
+        self._selected: Any = np.empty((0, d), np.complex128)  # rows in the order of the picks
+        self._taken: list[int] = []  # their columns
 
     def of(self, S: IndexArray, score: FloatArray) -> Any:
         """Return the rows of XᴴX that belong to the columns S, or None if passes over X are faster.
@@ -213,24 +215,35 @@ class RowsAhead:
         score : (d,) the scores of all columns at the last pick.
         """
         t = len(S)
-        missing = S[self._place[S] < 0]
+        missing = S[~self._known[S]]
         if len(missing):
             served = t - self._last
             if self._last:
                 self._at_once = min(_AT_ONCE, 2 * served) if served > 1 else 0
             self._last = t
-            size = len(self._rows)
-            free = self._most - size - len(missing)
+            free = self._most - len(self._rows) - len(missing)
             if not self._at_once or free < 0:
                 return None
             guesses = max(0, min(self._at_once - len(missing), self._k - t - 1, free))
-            score = np.where(self._place < 0, score, 0)
+            score = np.where(self._known, 0, score)
             score[S] = 0
             best = np.argpartition(-score, guesses)[:guesses]
             new = np.concatenate([missing, best[score[best] > 0]])
-            self._place[new] = np.arange(size, size + len(new))
-            self._rows = np.concatenate([self._rows, self._columns.gram_rows(new, self._count)])
-        return self._rows[self._place[S]]
+            self._known[new] = True
+            self._rows.update(zip(new.tolist(), self._columns.gram_rows(new, self._count), strict=True))
+        return self._in_order(S.tolist())
+
+    def _in_order(self, S: list[int]) -> Any:
+        """Return the rows of S; each is copied once, when its column is new."""
+        if len(S) > len(self._selected):
+            self._selected = np.empty((max(len(S), self._k), self._selected.shape[1]), np.complex128)
+            self._taken = []
+        if S[: len(self._taken)] != self._taken:
+            self._taken = []
+        for s in range(len(self._taken), len(S)):
+            self._selected[s] = self._rows[S[s]]
+        self._taken = S
+        return self._selected[: len(S)]
 
 
 class ComplexLeastSquares(GroupLeastSquares):
@@ -267,7 +280,7 @@ class ComplexLeastSquares(GroupLeastSquares):
         if more * problem.column_norms.max() > ROUGH * score.max():
             return None
         J = np.array(self.qr.index, np.intp)
-        S = np.unique(J % d)
+        S = np.array(list(dict.fromkeys((J % d).tolist())))
         rows = ahead.of(S, score if self.lengths is None else score * self.lengths.scale[:d])
         if rows is None:
             return None
