@@ -100,6 +100,7 @@ def orthonormalize(Qt, R, norms, t, count, z):
     (Kahan, Parlett).
     """
     q = Qt[t]
+    R[t - count : t, t] = 0
     before = rho = math.sqrt(dot(q, q))
     for again in range(2):
         _project_by_fours(Qt, R, t, t if again else count)
@@ -119,7 +120,6 @@ def orthogonalize(Qt, R, norms, t):
     The row x is replaced by the unit vector q with x = Σ_{s<t} R[s, t] q_s + ρq. ρ = R[t, t]
     is the length of x after its projection off the rows before it.
     """
-    R[:t, t] = 0
     orthonormalize(Qt, R, norms, t, t, np.empty(t + 1))
 
 
@@ -132,7 +132,6 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
     """
     z = np.empty(t + p)
     for s in range(t, t + p):
-        R[t:s, s] = 0
         orthonormalize(Qt, R, norms, s, s - t, z)
         # in the span of the columns before it: ρ ≤ unit·s, where s = ρ‖D R⁻¹e_s‖ is its size
         if not find_inverse_column(R, norms, s, z[: s + 1]) * unit * unit < 1:

@@ -365,16 +365,17 @@ def _size(R, norms, b, norm):
 
 
 @inner(**BORROWED, **ONCE)
-def _lowest_of_ties(screen, chosen, by_length, t, levels, candidates, ties, s, room):
+def _lowest_of_ties(screen, chosen, squares, t, levels, m, ties, s, room):
     """Return the lowest index of the columns with the largest score, to the bounds of `linalg.ties`.
 
     The tied columns are written to row s of `ties.found`. The other results are those of `_search`. The index
     is −1 if all scores are zero to rounding.
 
-    candidates : the columns whose score may be the largest or second largest. So neither the ties nor the
-        margin depend on other columns.
+    m : the number of `room.candidates`, the columns whose score may be the largest or second largest. So
+        neither the ties nor the margin depend on other columns.
     """
-    m = candidates.size
+    by_length = squares is not None
+    candidates = room.candidates[:m]
     c, score, error = room.scores[0], room.scores[1], room.scores[2]
     _measure(screen, chosen, by_length, t, levels, ties.y, candidates, room)
     least = 0.0
@@ -467,15 +468,7 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps, room):
                 )
                 if ties.found.size and picks[s] < 0 and count > 0:
                     picks[s], steps[s, 0], steps[s, 1] = _lowest_of_ties(
-                        screen,
-                        chosen,
-                        squares is not None,
-                        t + s,
-                        levels,
-                        room.candidates[:count],
-                        ties,
-                        s,
-                        room,
+                        screen, chosen, squares, t + s, levels, count, ties, s, room
                     )
         j = picks[s]
         if j < 0 or t + s == r.size:
@@ -483,7 +476,6 @@ def extend(screen, chosen, squares, t, seen, levels, ties, picks, steps, room):
         q = Qt[t + s]
         _read(screen, j, q)
         chosen.norms[t + s] = screen.norms[j]
-        R[: t + s, t + s] = 0
         orthonormalize(Qt, R, chosen.norms, t + s, t + s, room.inverse)
         square = find_inverse_column(R, chosen.norms, t + s, room.inverse[: t + s + 1])
         if not square * levels.dependent * levels.dependent < 1:  # as in `ThinQR`
