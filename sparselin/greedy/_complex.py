@@ -206,10 +206,8 @@ class RowsAhead:
         self._at_once = _AT_ONCE
         self._most = int(n * _SHARE)
         self._last = 0  # the number of selected columns at the last product
-        self._selected: Any = np.empty((0, d), np.complex128)  # rows in the order of the picks
-        self._taken: list[int] = []  # their columns
 
-    def of(self, S: IndexArray, score: FloatArray) -> Any:
+    def of(self, S: IndexArray, score: FloatArray) -> list[Any] | None:
         """Return the rows of XᴴX that belong to the columns S, or None if passes over X are faster.
 
         score : (d,) the scores of all columns at the last pick.
@@ -231,19 +229,7 @@ class RowsAhead:
             new = np.concatenate([missing, best[score[best] > 0]])
             self._known[new] = True
             self._rows.update(zip(new.tolist(), self._columns.gram_rows(new, self._count), strict=True))
-        return self._in_order(S.tolist())
-
-    def _in_order(self, S: list[int]) -> Any:
-        """Return the rows of S; each is copied once, when its column is new."""
-        if len(S) > len(self._selected):
-            self._selected = np.empty((max(len(S), self._k), self._selected.shape[1]), np.complex128)
-            self._taken = []
-        if S[: len(self._taken)] != self._taken:
-            self._taken = []
-        for s in range(len(self._taken), len(S)):
-            self._selected[s] = self._rows[S[s]]
-        self._taken = S
-        return self._selected[: len(S)]
+        return [self._rows[j] for j in S.tolist()]
 
 
 class ComplexLeastSquares(GroupLeastSquares):
@@ -280,14 +266,16 @@ class ComplexLeastSquares(GroupLeastSquares):
         if more * problem.column_norms.max() > ROUGH * score.max():
             return None
         J = np.array(self.qr.index, np.intp)
-        S = np.array(list(dict.fromkeys((J % d).tolist())))
+        S = np.unique(J % d)
         rows = ahead.of(S, score if self.lengths is None else score * self.lengths.scale[:d])
         if rows is None:
             return None
         beta = np.zeros(d, np.complex128)
         np.add.at(beta, J % d, coef * np.where(d > J, 1, 1j))
-        c = unstack(problem.Xty) - (beta[S].conj() @ rows).conj()
-        return stack(c)[:, None], self._error() + more
+        fit = np.zeros(d, np.complex128)
+        for b, row in zip(beta[S].conj(), rows, strict=True):
+            fit += b * row
+        return stack(unstack(problem.Xty) - fit.conj())[:, None], self._error() + more
 
 
 def complex_path(
