@@ -110,6 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     whole = chosen.case == ["*"] and not (chosen.quick or chosen.toy)
     output = chosen.output or (HERE if whole else None)
+    if chosen.resume and output is None:
+        console.print("--resume needs --output, or all rows")
+        return 2
     options = settings(chosen)
     results: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -120,16 +123,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "machine": report.machine(chosen.threads),
     }
     results |= {"options": options.as_dict() | {"threads": chosen.threads}, "rows": [], "seconds": 0}
-    if chosen.resume:
-        if output is None:
-            console.print("--resume needs --output, or all rows")
-            return 2
-        results |= report.rows_so_far(output, results["options"])
+    if chosen.resume and output is not None:
+        results |= report.rows_so_far(output, results)
+        console.print(f"rows of an unfinished run: {len(results['rows'])}")
     finished = run(results, cases, measures, chart, options, console, output)
     for note in report.footnotes(results):
         console.print(note, highlight=False, soft_wrap=True)
     if output is not None and finished:
         report.write(output, results)
+        report.forget(output)
         console.print(f"written: {output / 'results.json'}, {output / 'RESULTS.md'}", soft_wrap=True)
     wrong = [row["key"] for row in results["rows"] if row["correct"] is False]
     if wrong:

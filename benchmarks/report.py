@@ -24,7 +24,6 @@ def write(folder: Path, results: dict[str, Any]) -> None:
     text = json.dumps(results, indent=1, ensure_ascii=False, default=float)
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
-    (folder / _UNFINISHED).unlink(missing_ok=True)
     if results["scaling"]:
         scaling.draw(results["scaling"], folder / "scaling.png")
 
@@ -37,14 +36,27 @@ def keep(folder: Path, results: dict[str, Any]) -> None:
     part.replace(folder / _UNFINISHED)
 
 
-def rows_so_far(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Return what a run with these options has measured before it was interrupted; {} if there is none."""
+def forget(folder: Path) -> None:
+    """Remove the rows of an unfinished run."""
+    (folder / _UNFINISHED).unlink(missing_ok=True)
+
+
+def rows_so_far(folder: Path, results: dict[str, Any]) -> dict[str, Any]:
+    """Return the date, the rows and the seconds of an unfinished run; {} if there is none.
+
+    Rows with other options, from another machine or with other versions do not belong to these results.
+    """
     path = folder / _UNFINISHED
     if not path.exists():
         return {}
     stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    same = stored["options"] == json.loads(json.dumps(options))
+    same = _conditions(stored) == _conditions(json.loads(json.dumps(results)))
     return {name: stored[name] for name in ("date", "rows", "seconds")} if same else {}
+
+
+def _conditions(results: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the options, and the description of the machine without its load."""
+    return results["options"], results["machine"] | {"load_average": None}
 
 
 def redraw(folder: Path) -> None:
