@@ -13,7 +13,7 @@ from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._least_squares import LeastSquares
 from sparselin.greedy._method import Callback, GreedyMethod
 from sparselin.greedy._outcomes import AddedPicks, Undecided
-from sparselin.greedy._runs import SMALL, Run
+from sparselin.greedy._runs import Run, picks_singly
 from sparselin.greedy._selection import ColumnFit, Selection
 from sparselin.greedy._single import FEWEST, LONGEST, ByRule, Screened
 from sparselin.greedy._thresholds import floor_of
@@ -50,7 +50,7 @@ class Pursuit:
         self._count = count
         self._audit = None if method.by_rule else method.audit
         problem = selection.problem
-        self._small = problem.n * problem.d <= SMALL
+        self._small = picks_singly(problem, k, method.lengths is not None)
         in_double = bool(problem.dtype == np.float64)
         screened = in_double and not method.by_rule and problem.n <= LONGEST
         self._can_screen = screened and method.lengths is None
@@ -157,7 +157,7 @@ def pursue(
         selection = begin(problem, k, first, fit, by_length=method.lengths is not None)
     total_norm = problem.y_norm if selection is None else selection.total_norm
     floor = floor_of(problem, total_norm, tol, residual)
-    if whole and problem.n * problem.d <= SMALL:
+    if whole and picks_singly(problem, k, method.lengths is not None):
         run = Run.begin(problem, k, floor, method, selection)
         status = None if run is None else run.status(k, floor)
         if run is not None and status is not None:

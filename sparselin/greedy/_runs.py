@@ -19,9 +19,12 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 
-# Tuned by omp/small and omp/noise-5000 of `make bench`; picks do not depend on this number.
-SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
 MOST_PICKS = 64  # in one call
+# Tuned by omp/*, ols/* and scaling of `make bench`; picks do not depend on these numbers.
+_SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
+_MEDIUM = 5 * 10**6  # the same for few rows: in C order a comparison reads n lines of the cache
+_FEW_ROWS = 5000
+_PROJECTED = 10**5  # the most entries of Q for which OLS projects single columns as fast as a block
 _LEAST = 1e-100  # the square of a larger number does not underflow
 
 
@@ -163,6 +166,18 @@ def tied_with(picks: list[int], found: IndexArray) -> tuple[tuple[int, ...], ...
     )
 
 
+def picks_singly(problem: Problem, k: int, by_length: bool) -> bool:
+    """Return whether k single picks in one call of a kernel are as fast as blocks.
+
+    A single pick reads the copy of X (n, d) in 16 bits, and compares few columns. With `by_length` it also
+    projects these off the selected columns Q (n, k).
+    """
+    n, entries = problem.n, problem.n * problem.d
+    if by_length and n * min(k, MOST_PICKS) > _PROJECTED:
+        return False
+    return entries <= (_MEDIUM if n <= _FEW_ROWS else _SMALL)
+
+
 def certain_supports(
     problem: Problem, sets: IndexArray, k: int, forced: IndexArray, by_length: bool
 ) -> IndexArray:
@@ -176,7 +191,7 @@ def certain_supports(
     X = problem.X
     ones, scale = problem.design.ones, problem.design.scale
     supports = np.full((b, p + k), -1)  # with an intercept, p = 1 and the column of ones comes first
-    small = m * problem.d <= SMALL and p + k <= m
+    small = m * problem.d <= _SMALL and p + k <= m
     if not small or problem.dtype != np.float64 or not is_dense(problem):
         return supports[:, p:]
     A = np.ascontiguousarray(X if ones is None else np.column_stack([X, ones]))

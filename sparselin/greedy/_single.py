@@ -37,7 +37,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 # Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
-# The fewest picks for which the copy saves more time than it costs, in problems of more than SMALL entries.
+# The fewest picks for which the copy saves more time than it costs, where blocks are tried first.
 FEWEST = 5
 # The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
 # certain. The bound of `Screen` also needs n ≤ 2²⁴.

@@ -159,11 +159,12 @@ class AllProducts:
 
 
 def _in_single_precision(X: FloatArray) -> FloatArray:
-    """Return a copy of X in float32, in the same order."""
+    """Return a read-only copy of X in float32, in the same order."""
     copy = np.empty_like(X, np.float32)
     source, target = (X, copy) if X.flags.c_contiguous else (X.T, copy.T)
     with workers(8.0 * X.size) as count:
         spread(lambda a, b: np.copyto(target[a:b], source[a:b], casting="same_kind"), len(source), count)
+    copy.flags.writeable = False  # for Numba another type; see `read_only`
     return copy
 
 

@@ -29,7 +29,7 @@ from refusals import interrupt
 import sparselin as sl
 from sparselin import _kernels
 from sparselin._kernels import Kernel, clock, notice
-from sparselin.greedy._runs import SMALL
+from sparselin.greedy._runs import picks_singly
 from sparselin.parallel.processes import run_jobs, try_jobs
 from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
@@ -107,7 +107,8 @@ def test_a_kernel_is_compiled_for_each_dtype_and_not_for_each_kind_of_array():
 
 
 def test_large_data_are_above_the_size_for_single_picks():
-    assert max(getattr(X, "size", 0) for X, _ in warm_up.data("omp")) > SMALL
+    X = max((X for X, _ in warm_up.data("omp")), key=lambda X: getattr(X, "size", 0))
+    assert not picks_singly(sl.Problem(X, X[:, 0]), 4, by_length=False)
 
 
 def test_nothing_is_left_to_compile_for_restricted_subsets(warm, rng):

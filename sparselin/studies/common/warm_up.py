@@ -122,7 +122,7 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
             if name not in _NO_GRAM:
                 yield sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), None
         if name in _LARGE:
-            X = rng.standard_normal((500, 2001)).astype(dtype)  # above `greedy._runs.SMALL` entries
+            X = rng.standard_normal((500, 10001)).astype(dtype)  # too large for `greedy._runs.picks_singly`
             y = X[:, :3].sum(1)
             yield X, y
             yield np.asfortranarray(X), y
