@@ -172,10 +172,10 @@ def picks_singly(problem: Problem, k: int, by_length: bool) -> bool:
     A single pick reads the copy of X (n, d) in 16 bits, and compares few columns. With `by_length` it also
     projects these off the selected columns Q (n, k).
     """
-    n, entries = problem.n, problem.n * problem.d
+    n = problem.n
     if by_length and n * min(k, MOST_PICKS) > _PROJECTED:
         return False
-    return entries <= (_MEDIUM if n <= _FEW_ROWS else _SMALL)
+    return n * problem.d <= (_MEDIUM if n <= _FEW_ROWS else _SMALL)
 
 
 def certain_supports(
