@@ -245,12 +245,12 @@ def machine(threads: int) -> dict[str, Any]:
         "versions": {"Python": platform.python_version()}
         | {name: metadata.version(name) for name in packages},
         "peers": peer_versions(),
-        "blas": [
+        "blas": sorted(
             f"{Path(pool['filepath']).parent.name}: {pool['internal_api']} {pool['version']} "
             f"{pool.get('architecture', '')} ({pool.get('threading_layer', '')})"
             for pool in threadpool_info()
             if pool["user_api"] == "blas"
-        ],
+        ),
     }
 
 

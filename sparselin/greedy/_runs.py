@@ -21,10 +21,13 @@ from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 
 MOST_PICKS = 64  # in one call
 # Tuned by omp/*, ols/* and scaling of `make bench`; picks do not depend on these numbers.
-_SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
-_MEDIUM = 5 * 10**6  # the same for few rows: in C order a comparison reads n lines of the cache
+# The most entries of X for which single picks are as fast as blocks, and the same for few rows: in C order
+# each comparison reads n lines of the cache. OLS compares more columns, and projects them off the columns of Q.
+_SMALL = 10**6
+_MEDIUM = 5 * 10**6
 _FEW_ROWS = 5000
-_PROJECTED = 10**5  # the most entries of Q for which OLS projects single columns as fast as a block
+_SMALL_OLS = 2 * 10**6
+_PROJECTED = 10**5  # the most entries of Q
 _LEAST = 1e-100  # the square of a larger number does not underflow
 
 
@@ -169,12 +172,11 @@ def tied_with(picks: list[int], found: IndexArray) -> tuple[tuple[int, ...], ...
 def picks_singly(problem: Problem, k: int, by_length: bool) -> bool:
     """Return whether k single picks in one call of a kernel are as fast as blocks.
 
-    A single pick reads the copy of X (n, d) in 16 bits, and compares few columns. With `by_length` it also
-    projects these off the selected columns Q (n, k).
+    by_length : whether the method is OLS, whose selected columns have the factor Q (n, k).
     """
     n = problem.n
-    if by_length and n * min(k, MOST_PICKS) > _PROJECTED:
-        return False
+    if by_length:
+        return n * problem.d <= _SMALL_OLS and n * min(k, MOST_PICKS) <= _PROJECTED
     return n * problem.d <= (_MEDIUM if n <= _FEW_ROWS else _SMALL)
 
 
