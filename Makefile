@@ -102,7 +102,7 @@ browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group browser
 	$(BIN)/pytest -q tests/browser
 
-# Beside the peers, in 90 minutes with ARGS="--seeds 0 1 2"; e.g. `make bench ARGS="--quick --case omp"`.
+# Beside the peers, in an hour with ARGS="--seeds 0 1 2"; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group bench
 	$(BIN)/python -m benchmarks $(ARGS)

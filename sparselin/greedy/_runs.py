@@ -22,7 +22,7 @@ from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 MOST_PICKS = 64  # in one call
 # Tuned by omp/*, ols/* and scaling of `make bench`; picks do not depend on these numbers.
 # The most entries of X for which single picks are as fast as blocks, and the same for few rows: in C order
-# each comparison reads n lines of the cache. OLS compares more columns, and projects them off the columns of Q.
+# each comparison reads n lines of the cache. OLS compares more columns, and projects them off those of Q.
 _SMALL = 10**6
 _MEDIUM = 5 * 10**6
 _FEW_ROWS = 5000
