@@ -42,7 +42,7 @@ _NEXT = 96  # candidates added at a time, or fewer for short paths: the columns 
 _START = 128  # initial candidates of a path, or fewer for short paths: the columns with the largest |c|
 _ENTRIES = 6 * 10**6  # the most entries of the columns that are added at a time
 _SHORTEST, _LONGEST = 8, 128  # the limits of the number of points of a run
-_MIN_COPIED = 32  # the fewest knots for which products from a copy of X in single precision save its cost
+_MIN_COPIED = 20  # the fewest knots for which products from a copy of X in single precision save its cost
 _WIDE = 8192  # if there are more columns, longer runs at first are faster
 # The check of c on all columns counts while its error is at most this share of λ. The check demands
 # |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
