@@ -154,8 +154,10 @@ CASES: tuple[Case, ...] = (
         )
     ),
     Case("many rows", designs.noise, {"n": 8000, "d": 500, "k": 50}, {"n": 60, "d": 20, "k": 5}).with_jobs(
-        picks("omp", "OMP", entrants.our_omp, "rows", "noise", Goal(entrants.sklearn_omp, 1)),
-        job("ols/rows", "OLS, noise", entrants.our_ols, checks.selects_like_ols, Goal(entrants.spams_omp, 1)),
+        picks("omp", "OMP", entrants.our_omp, "rows", "noise", Goal(entrants.sklearn_omp, 1))
+    ),
+    Case("long columns", designs.noise, {"n": 5000, "d": 200, "k": 50}, {"n": 60, "d": 20, "k": 5}).with_jobs(
+        job("ols/rows", "OLS, noise", entrants.our_ols, checks.selects_like_ols, Goal(entrants.spams_omp, 1))
     ),
     Case(
         "OLS, dependent integers",
