@@ -21,7 +21,7 @@ def refuse(*arguments):
 
 def only(monkeypatch, scheme):
     """One scheme alone, however small the design and however wrong the guesses."""
-    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments: scheme == "screen")
+    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments, **options: scheme == "screen")
     monkeypatch.setattr(Blocks, "efficient", scheme == "blocks")
     if "screen" in scheme:
         monkeypatch.setattr(Blocks, "extend", refuse)

@@ -40,7 +40,8 @@ class Pursuit:
         k: int,
         floor: float,
         count: int,
-        first: Run | None = None,
+        singly: bool,
+        first: Run | None,
     ) -> None:
         self.selection = selection
         self.trail = selection.trail
@@ -50,14 +51,14 @@ class Pursuit:
         self._count = count
         self._audit = None if method.by_rule else method.audit
         problem = selection.problem
-        self._small = picks_singly(problem, k, method.lengths is not None)
+        self._singly = singly
         in_double = bool(problem.dtype == np.float64)
         screened = in_double and not method.by_rule and problem.n <= LONGEST
         self._can_screen = screened and method.lengths is None
         self._scheme: ByRule
         if method.by_rule:
             self._scheme = ByRule(selection)
-        elif self._small and screened:
+        elif singly and screened:
             self._scheme = self._screen(first)
         else:
             self._scheme = Blocks(selection, method, k, count)
@@ -66,7 +67,7 @@ class Pursuit:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
     def _screen(self, first: Run | None = None) -> Screened:
-        method, at_once = self._method, self._small
+        method, at_once = self._method, self._singly
         return Screened(self.selection, method, self._k, self._count, at_once=at_once, first=first)
 
     def path(self, status: Status) -> SelectionPath:
@@ -157,7 +158,8 @@ def pursue(
         selection = begin(problem, k, first, fit, by_length=method.lengths is not None)
     total_norm = problem.y_norm if selection is None else selection.total_norm
     floor = floor_of(problem, total_norm, tol, residual)
-    if whole and picks_singly(problem, k, method.lengths is not None):
+    singly = picks_singly(problem, k, by_length=method.lengths is not None)
+    if whole and singly:
         run = Run.begin(problem, k, floor, method, selection)
         status = None if run is None else run.status(k, floor)
         if run is not None and status is not None:
@@ -166,4 +168,7 @@ def pursue(
         selection = begin(problem, k, first, fit, by_length=method.lengths is not None)
     k += ones
     with contextlib.nullcontext(1) if method.by_rule else workers(2.0 * problem.n * problem.d * k) as count:
-        return walk(Pursuit(selection, method, k, floor, count, run), k, floor, callback)
+        state = Pursuit(
+            selection=selection, method=method, k=k, floor=floor, count=count, singly=singly, first=run
+        )
+        return walk(state, k, floor, callback)

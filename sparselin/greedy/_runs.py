@@ -169,7 +169,7 @@ def tied_with(picks: list[int], found: IndexArray) -> tuple[tuple[int, ...], ...
     )
 
 
-def picks_singly(problem: Problem, k: int, by_length: bool) -> bool:
+def picks_singly(problem: Problem, k: int, *, by_length: bool) -> bool:
     """Return whether k single picks in one call of a kernel are as fast as blocks.
 
     by_length : whether the method is OLS, whose selected columns have the factor Q (n, k).

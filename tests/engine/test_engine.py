@@ -139,8 +139,8 @@ def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(scheme, monke
 
 @pytest.mark.parametrize("at_once", [False, True])
 def test_memory_stays_below_a_third_of_the_design(monkeypatch, at_once):
-    """On walks winners wander from the first step: blocks give way, and their room is given back before."""
-    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments: at_once)
+    """It stays so on walks, where blocks give way to single picks: their memory is given back before."""
+    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments, **options: at_once)
     for X, y in (gaussian(600, 3000, 0), random_walk(800, 8000, 0)[:2]):
         sl.omp(X, y, 70)  # compiles
         assert peak_memory(sl.omp, X, y, 70) <= 0.3 * X.nbytes
@@ -284,7 +284,7 @@ def test_blocks_give_way_to_single_picks(monkeypatch, method, forced):
     for scheme in (Blocks, Screened):
         right = scheme.extend
         monkeypatch.setattr(scheme, "extend", lambda *a, right=right: taken.append(type(a[0])) or right(*a))
-    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments: False)
+    monkeypatch.setattr(pursuit, "picks_singly", lambda *arguments, **options: False)
     X, y = design("walks", 0, 400, 600)
     call = sl.omp if method == "of omp" else functools.partial(sl.sequential_lasso, method=method)
     path = call(X, y, 30, forced=forced)
