@@ -155,7 +155,18 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, homotopy.ending(), problem.names)
+        return FirstEntry(
+            lam_star=0.0,
+            tied=(),
+            active=(),
+            signs=none,
+            direction=none,
+            window_lower=0.0,
+            proof_lower=0.0,
+            residual_norm=norm,
+            status=homotopy.ending(),
+            names=problem.names,
+        )
     signs = np.sign(c[T])
     homotopy.enter()
     v = _direction(homotopy, T, signs)
@@ -164,11 +175,19 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     lower = homotopy.lam
     sound = sound and lower < lam and homotopy.is_optimal((lam + lower) / 2)
     v = np.zeros(len(T)) if v is None else v
-    tied, active = tuple(T.tolist()), tuple(T[v > 0].tolist())
-    signs, v = signs.astype(problem.dtype), v.astype(problem.dtype)
-    proof = max(lower, _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm))  # λ₂ ≤ λ₀ up to rounding
-    status = Status.COMPLETED if sound else Status.BEYOND_PRECISION
-    return FirstEntry(lam, tied, active, signs, v, lower, proof, norm, status, problem.names)
+    proof = _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm)
+    return FirstEntry(
+        lam_star=lam,
+        tied=tuple(T.tolist()),
+        active=tuple(T[v > 0].tolist()),
+        signs=signs.astype(problem.dtype),
+        direction=v.astype(problem.dtype),
+        window_lower=lower,
+        proof_lower=max(lower, proof),  # λ₂ ≤ λ₀ up to rounding
+        residual_norm=norm,
+        status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
+        names=problem.names,
+    )
 
 
 def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
