@@ -430,3 +430,13 @@ def test_an_entrant_runs_in_its_own_process():
     assert answer["seconds"] > 0
     lost = frontier.measure("no such entrant", sys.executable, FRONTIER, seed=0)
     assert "no such entrant" in lost["error"]
+
+
+def test_a_machine_is_the_same_in_any_order_of_its_libraries(monkeypatch):
+    """Libraries are found in another order in each run, so that `--resume` knew no machine again."""
+    pools = report.threadpool_info()
+    pools = [{**pools[0], "user_api": "blas", "version": version} for version in ("1", "2")]
+    monkeypatch.setattr(report, "threadpool_info", lambda: pools)
+    before = report.machine(2)["blas"]
+    pools.reverse()
+    assert report.machine(2)["blas"] == before
