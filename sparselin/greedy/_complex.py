@@ -40,7 +40,7 @@ from sparselin.validation import Columns
 
 # Tuned by complex/* of `make bench`: the fewest entries of X for which rows of XᴴX are computed in advance,
 # and the most rows that one product computes.
-_LEAST = 4 * 10**5
+_LEAST = 10**6
 _AT_ONCE = 16
 _SHARE = 0.25  # the most rows of XᴴX, as a share of n: reading them takes this share of the time of a pass
 
